@@ -1,0 +1,59 @@
+"""How an action ended. There are three ways, and the third is not a kind of the second."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ErrorCode(StrEnum):
+    """Why an action or an observation failed: a closed list."""
+
+    DEVICE_OFFLINE = "device_offline"
+    DEVICE_UNAUTHORIZED = "device_unauthorized"
+    TRANSPORT_LOST = "transport_lost"
+    TIMEOUT = "timeout"
+    NOT_FOUND = "not_found"
+    AMBIGUOUS = "ambiguous"
+    OUT_OF_BOUNDS = "out_of_bounds"
+    APP_NOT_INSTALLED = "app_not_installed"
+    APP_NOT_LAUNCHABLE = "app_not_launchable"
+    INPUT_NOT_PERMITTED = "input_not_permitted"
+    TEXT_UNSUPPORTED = "text_unsupported"
+    TEXT_NOT_APPLIED = "text_not_applied"
+    TREE_UNAVAILABLE = "tree_unavailable"
+    SCREENSHOT_UNAVAILABLE = "screenshot_unavailable"
+    COMMAND_FAILED = "command_failed"
+    LEASE_LOST = "lease_lost"
+
+    @property
+    def is_infrastructure(self) -> bool:
+        """The device or the way to it failed, not the task: another attempt may succeed."""
+        return self in _INFRASTRUCTURE
+
+
+_INFRASTRUCTURE = frozenset({ErrorCode.DEVICE_OFFLINE, ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.TRANSPORT_LOST})
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The phone did it and said so."""
+
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The phone did not do it, and this is why."""
+
+    code: ErrorCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """It was sent and the answer was lost: it may have happened, so it is never blindly repeated."""
+
+    code: ErrorCode
+    message: str
+
+
+Outcome = Done | Failed | Unknown
