@@ -1,0 +1,48 @@
+"""Which device suits a task: conditions on labels, and the class of tasks that share the same conditions."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import assert_never
+
+from corral.contract.tasks import Requirement, RequirementOperator
+
+
+def requirement_class(requires: Sequence[Requirement]) -> str:
+    """A short name that is the same for the same conditions in any order: the queue is matched class by class."""
+    canonical = sorted({json.dumps(one.model_dump(mode="json"), sort_keys=True) for one in requires})
+    return hashlib.sha256("\n".join(canonical).encode()).hexdigest()[:16]
+
+
+def is_met(requirement: Requirement, labels: Mapping[str, str]) -> bool:
+    """Whether a device with these labels fulfils this condition."""
+    match requirement.op:
+        case RequirementOperator.EXISTS:
+            return requirement.label in labels
+        case RequirementOperator.EQ:
+            return labels.get(requirement.label) == requirement.value
+        case RequirementOperator.IN:
+            return requirement.label in labels and labels[requirement.label] in (requirement.value or [])
+        case _:
+            assert_never(requirement.op)
+
+
+def unmet(requires: Sequence[Requirement], labels: Mapping[str, str]) -> list[Requirement]:
+    """The conditions that a device with these labels does not fulfil; none means that it suits the task."""
+    return [requirement for requirement in requires if not is_met(requirement, labels)]
+
+
+def device_labels(
+    *,
+    host_name: str,
+    host_labels: Mapping[str, str],
+    serial: str,
+    labels: Mapping[str, str],
+    model: str | None,
+    manufacturer: str | None,
+    android_version: str | None,
+) -> dict[str, str]:
+    """All labels of a device: its host's, its own, and what it is, which nobody can overwrite."""
+    facts = {"model": model, "manufacturer": manufacturer, "android_version": android_version}
+    known = {name: value for name, value in facts.items() if value}
+    return {**host_labels, **labels, **known, "host": host_name, "serial": serial}

@@ -1,0 +1,152 @@
+"""What a host and the control plane say to each other, under `/internal/v1`. The host always calls, never listens.
+
+    host                                   control plane
+     │ register(join token) ──────────────► host id, credential          once in the life of a host
+     │ heartbeat(incarnation, devices) ───► draining?                    every few seconds
+     │ claim(claim_id, free devices) ─────► assignment, or nothing       a long poll of at most 25 s
+     │ renew(progress, cancel_seen) ──────► remaining ms, cancel_requested    a third of a lease apart
+     │ artifacts …  result(status) ───────► recorded | already_recorded       repeated until acknowledged
+
+`cancel_requested` is a level: it is in every reply about a lease until the task has ended. Times are remaining
+milliseconds; the host counts them from the moment at which it *sent* the request, so no two clocks are compared.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field, StringConstraints
+
+from corral.contract.fleet import DeviceState
+from corral.contract.models import Line, Text, Tolerant
+from corral.contract.tasks import FailureCause, Progress, StoppedBy, TaskKind
+
+#: A claim may be held open this long: below the idle limits of common proxies (30 s).
+MAX_CLAIM_HOLD_MS = 25_000
+
+
+class HostRegistration(Tolerant):
+    """`POST hosts/register`, with the join token as the bearer."""
+
+    name: Line
+    labels: dict[str, str] = Field(default_factory=dict)
+    version: str | None = None
+    facts: dict[str, Any] = Field(default_factory=dict)
+
+
+class HostRegistered(Tolerant):
+    """`credential` is the bearer of every later call, good for this `host_id` alone; it is shown this once."""
+
+    host_id: UUID
+    credential: str
+
+
+class ReportedDevice(Tolerant):
+    """One device as its host sees it. `serial` names it on the wire, and is unique on its host."""
+
+    serial: Annotated[Text, StringConstraints(min_length=1, max_length=200)]
+    state: DeviceState
+    remedy: str | None = None
+    model: str | None = None
+    manufacturer: str | None = None
+    android_version: str | None = None
+    battery_level: int | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+    facts: dict[str, Any] = Field(default_factory=dict)
+
+
+class Heartbeat(Tolerant):
+    """`POST hosts/{host_id}/heartbeat`: a fresh `incarnation` ends the leases of the former one."""
+
+    incarnation: UUID
+    draining: bool = False
+    devices: list[ReportedDevice] = Field(default_factory=list[ReportedDevice])
+    labels: dict[str, str] = Field(default_factory=dict)
+    version: str | None = None
+    supported_commands: list[str] = Field(default_factory=list)
+
+
+class HeartbeatReply(Tolerant):
+    draining: bool = Field(description="An operator wants this host to finish its work and take no more.")
+    heartbeat_after_ms: int
+    lease_seconds: float
+
+
+class ClaimRequest(Tolerant):
+    """`POST hosts/{host_id}/claim`. The same `claim_id` gets the same answer; after a decoded reply take another."""
+
+    claim_id: UUID
+    incarnation: UUID
+    free_devices: list[str] = Field(description="Serials of devices whose last run has settled and was acknowledged.")
+    wait_ms: int = Field(default=MAX_CLAIM_HOLD_MS, ge=0, le=MAX_CLAIM_HOLD_MS)
+
+
+class Assignment(Tolerant):
+    """A task given to one device, and the lease to work on it."""
+
+    task_id: UUID
+    attempt: int
+    lease_id: UUID
+    lease_expires_at: datetime = Field(
+        description="By Postgres' clock, for people; a host counts `lease_remaining_ms`."
+    )
+    lease_remaining_ms: int
+    lease_seconds: float
+    cancel_requested: bool
+    device_serial: str
+    kind: TaskKind
+    name: str | None = None
+    flow: str | None = None
+    files: dict[str, str] = Field(default_factory=dict)
+    env: dict[str, str] = Field(default_factory=dict)
+    timeout_seconds: int | None = None
+
+
+class ClaimReply(Tolerant):
+    assignment: Assignment | None
+    held_ms: int = Field(description="How long the request was held before the lease was written.")
+
+
+class LeaseRenewalRequest(Tolerant):
+    """`POST leases/{lease_id}/renew`."""
+
+    progress: Progress | None = None
+    cancel_seen: bool = False
+
+
+class LeaseRenewalResponse(Tolerant):
+    """The lease lives on. `cancel_requested` stays true until the task has ended."""
+
+    status: Literal["renewed"] = "renewed"
+    lease_id: UUID
+    lease_expires_at: datetime
+    lease_remaining_ms: int
+    held_ms: int = 0
+    renew_after_ms: int
+    cancel_requested: bool = False
+
+
+class TerminalResultRequest(Tolerant):
+    """`POST leases/{lease_id}/result`: what came of the run. The control plane makes the task's status of it."""
+
+    status: Literal["done", "failed", "cancelled"]
+    cause: FailureCause | None = Field(
+        default=None, description="Needed for `failed`; read as `task` where it is missing."
+    )
+    failure_reason: Annotated[Text, StringConstraints(max_length=4000)] | None = None
+    stopped_by: StoppedBy | None = None
+    result: dict[str, Any] | None = None
+    progress: Progress | None = None
+
+
+class TerminalResultResponse(Tolerant):
+    status: Literal["recorded", "already_recorded"]
+    task_id: UUID
+    task_status: str
+
+
+class ArtifactStored(Tolerant):
+    name: str
+    size_bytes: int
+    sha256: str
+    is_late: bool

@@ -1,0 +1,39 @@
+"""The two ways in which Corral reads JSON, and the field types that many models share."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+#: Postgres cannot store NUL in text, and nobody means it.
+NUL = "\x00"
+
+
+class Strict(BaseModel):
+    """A public request: an unknown field is an error, for it is a typo or a wish that would be ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=False)
+
+
+class Tolerant(BaseModel):
+    """A message of the host protocol, and every answer: unknown fields are skipped, for the other side may be newer."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+def _without_nul(text: str) -> str:
+    if NUL in text:
+        raise ValueError("must not contain the NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must be text that UTF-8 can carry: it contains a lone surrogate") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_without_nul)]
+Reason = Annotated[str, StringConstraints(max_length=500), AfterValidator(_without_nul)]
+LabelKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$")]
+LabelValue = Annotated[str, StringConstraints(max_length=200), AfterValidator(_without_nul)]
+EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+ArtifactName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")]
