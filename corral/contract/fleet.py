@@ -34,6 +34,11 @@ class DeviceState(StrEnum):
     ABSENT = "absent"
     UNKNOWN = "unknown"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "DeviceState":  # noqa: ARG003 - the signature is enum's
+        # A newer host may know states that we do not; its device is shown, and gets no tasks.
+        return cls.UNKNOWN
+
 
 class HostView(Tolerant):
     host_id: UUID

@@ -1,0 +1,103 @@
+"""The way to Postgres: an engine made by the entry point, and transactions that one operation opens and ends."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import stamina
+from sqlalchemy import Connection, Engine, RowMapping, create_engine, text
+from sqlalchemy.exc import OperationalError
+
+#: A request that waits longer than this for a lock is better told so than left hanging.
+LOCK_TIMEOUT_MS = 10_000
+_RETRYABLE = frozenset({"40P01", "40001"})  # deadlock_detected, serialization_failure
+
+
+class Transaction:
+    """One open transaction. What `after_commit` was given happens once it is durable, and never if it is not."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._after_commit: list[Callable[[], None]] = []
+
+    def rows(self, sql: str, /, **parameters: Any) -> Sequence[RowMapping]:
+        """All rows of a statement."""
+        return self._connection.execute(text(sql), parameters).mappings().all()
+
+    def row(self, sql: str, /, **parameters: Any) -> RowMapping | None:
+        """The only row of a statement, or None where its condition met no row."""
+        return self._connection.execute(text(sql), parameters).mappings().one_or_none()
+
+    def value(self, sql: str, /, **parameters: Any) -> Any:
+        """The first column of the only row."""
+        return self._connection.execute(text(sql), parameters).scalar_one()
+
+    def run(self, sql: str, /, **parameters: Any) -> int:
+        """Run a statement that returns nothing; answers how many rows it touched."""
+        return self._connection.execute(text(sql), parameters).rowcount
+
+    def after_commit(self, action: Callable[[], None]) -> None:
+        """Have `action` done after the commit. It must bound its own time and swallow its own errors."""
+        self._after_commit.append(action)
+
+    def committed(self) -> None:
+        """Do what was asked for; called by `Database.transaction` alone."""
+        for action in self._after_commit:
+            action()
+
+
+class Database:
+    """A pool of connections. Make it in the process that uses it: it must not cross a fork."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @classmethod
+    def connect(cls, url: str, *, pool_size: int, application_name: str) -> "Database":
+        """Open a pool; `url` as `postgresql://user:password@host:port/name`."""
+        return cls(
+            create_engine(
+                psycopg_url(url),
+                pool_size=pool_size,
+                max_overflow=0,
+                pool_timeout=LOCK_TIMEOUT_MS / 1000,
+                pool_pre_ping=True,
+                connect_args={
+                    "application_name": application_name,
+                    "connect_timeout": 5,
+                    # A half-open connection must not hold a thread for ever.
+                    "keepalives_idle": 5,
+                    "keepalives_interval": 2,
+                    "keepalives_count": 3,
+                    "tcp_user_timeout": 15_000,
+                    "options": f"-c lock_timeout={LOCK_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000",
+                },
+            )
+        )
+
+    @contextmanager
+    def transaction(self) -> Generator[Transaction]:
+        """One transaction: committed at the end of the block, rolled back when the block raises."""
+        with self._engine.begin() as connection:
+            transaction = Transaction(connection)
+            yield transaction
+        transaction.committed()
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+def psycopg_url(url: str) -> str:
+    """The same address with the driver that Corral uses."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme.split("+")[0] not in {"postgresql", "postgres"}:
+        raise ValueError("a database url looks like postgresql://user:password@host:5432/name")
+    return f"postgresql+psycopg://{rest}"
+
+
+def _is_retryable(error: Exception) -> bool:
+    return isinstance(error, OperationalError) and getattr(error.orig, "sqlstate", None) in _RETRYABLE
+
+
+#: For operations over several rows: Postgres ends one of two that wait for each other, and that one runs again.
+retried_on_deadlock = stamina.retry(on=_is_retryable, attempts=5, wait_initial=0.01, wait_max=0.2, timeout=10)

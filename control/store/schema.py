@@ -1,0 +1,62 @@
+"""Brings a database to the schema of this code, and tells whether it is there."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.pool import NullPool
+
+import migrations
+from control.store.database import Database, psycopg_url
+
+#: One migration at a time, whoever starts it: the number names this lock in Postgres.
+_MIGRATION_LOCK = 7_203_001
+
+
+def migrate(database_url: str, *, target: str = "head") -> str:
+    """Upgrade (or, for an older `target`, downgrade) the schema; answers the revision it is at afterwards."""
+    engine = create_engine(psycopg_url(database_url), poolclass=NullPool)
+    with engine.connect() as lock, engine.connect() as connection:
+        lock.execution_options(isolation_level="AUTOCOMMIT").execute(
+            text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})")
+        )
+        if _is_older(target, than=_revision(connection)):
+            command.downgrade(_config(connection), target)
+        else:
+            command.upgrade(_config(connection), target)
+        connection.commit()
+        return _revision(connection) or "base"
+
+
+def head_revision() -> str:
+    """The revision that this code needs."""
+    return ScriptDirectory.from_config(_config(None)).get_current_head() or "base"
+
+
+def current_revision(database: Database) -> str | None:
+    """The revision that the database is at; None where Corral never migrated it."""
+    with database.transaction() as tx:
+        if tx.value("SELECT to_regclass('alembic_version')") is None:
+            return None
+        row = tx.row("SELECT version_num FROM alembic_version")
+    return row["version_num"] if row else None
+
+
+def _revision(connection: Connection) -> str | None:
+    revision = MigrationContext.configure(connection).get_current_revision()
+    connection.commit()
+    return revision
+
+
+def _is_older(target: str, *, than: str | None) -> bool:
+    return than is not None and (target == "base" or (target != "head" and target < than))
+
+
+def _config(connection: Connection | None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.attributes["connection"] = connection
+    return config

