@@ -1,0 +1,104 @@
+"""The phone itself: who it is, what is installed, what it shows, and what was asked of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.phone.activity_log import ActivityLog
+from workers.phone.adbd.connection import LinkState, Service
+from workers.phone.faults import Faults
+from workers.phone.files import Files
+from workers.phone.services import open_service
+
+#: What we speak; what is not listed here adb does not use.
+_FEATURES = "shell_v2,cmd,stat_v2,ls_v2,fixed_push_mkdir"
+
+
+_SDK_LEVELS = {"11": 30, "12": 31, "13": 33, "14": 34, "15": 35, "16": 36}
+_SETTINGS = {
+    ("system", "screen_brightness"): "102",
+    ("system", "screen_brightness_mode"): "0",
+    ("system", "accelerometer_rotation"): "0",
+    ("secure", "default_input_method"): "com.google.android.inputmethod.latin/com.android.inputmethod.latin.LatinIME",
+    ("global", "airplane_mode_on"): "0",
+    ("global", "wifi_on"): "1",
+}
+
+
+@dataclass(slots=True)
+class Battery:
+    level_percent: int = 87
+    temperature_tenths_c: int = 268
+    is_charging: bool = True
+
+
+class Phone:
+    def __init__(
+        self,
+        serial: str = "CORRAL0001",
+        *,
+        model: str = "Corral Phone",
+        android_release: str = "15",
+        log_file: Path | None = None,
+    ) -> None:
+        self.serial = serial
+        self.model = model
+        self.android_release = android_release
+        self.battery = Battery()
+        self.files = Files()
+        self.faults = Faults()
+        self.log = ActivityLog(serial, log_file)
+        self.settings = dict(_SETTINGS)
+        self.width_px, self.height_px, self.density_dpi = 1080, 2400, 420
+        self._link_state = LinkState.DEVICE
+        self._on_link_change: list[Callable[[], None]] = []
+
+    @property
+    def banner(self) -> str:
+        """How adbd introduces the phone; these properties are what `adb devices -l` shows."""
+        name = self.model.lower().replace(" ", "_")
+        properties = {"ro.product.name": name, "ro.product.model": self.model, "ro.product.device": name}
+        return "device::" + "".join(f"{key}={value};" for key, value in properties.items()) + f"features={_FEATURES}"
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What `getprop` knows."""
+        name = self.model.lower().replace(" ", "_")
+        return {
+            "ro.serialno": self.serial,
+            "ro.boot.serialno": self.serial,
+            "ro.product.model": self.model,
+            "ro.product.brand": "Corral",
+            "ro.product.manufacturer": "Corral",
+            "ro.product.name": name,
+            "ro.product.device": name,
+            "ro.product.cpu.abi": "arm64-v8a",
+            "ro.build.version.release": self.android_release,
+            "ro.build.version.sdk": str(_SDK_LEVELS.get(self.android_release, 35)),
+            "ro.build.type": "user",
+            "ro.debuggable": "0",
+            "ro.sf.lcd_density": str(self.density_dpi),
+            "persist.sys.locale": "en-US",
+            "sys.boot_completed": "1",
+            "init.svc.bootanim": "stopped",
+        }
+
+    @property
+    def link_state(self) -> LinkState:
+        return self._link_state
+
+    @link_state.setter
+    def link_state(self, state: LinkState) -> None:
+        """Change how the phone meets adb servers; what is connected now is cut, so that they meet it again."""
+        self._link_state = state
+        for notify in self._on_link_change:
+            notify()
+
+    def on_link_change(self, notify: Callable[[], None]) -> None:
+        self._on_link_change.append(notify)
+
+    def open_service(self, name: str) -> Service | None:
+        return open_service(self, name)
+
+    def reboot(self) -> None:
+        """Forget what lives in memory only."""

@@ -1,0 +1,64 @@
+"""Serves phones on TCP ports, each as its own adbd."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from workers.phone.adbd.connection import Connection
+from workers.phone.phone import Phone
+
+
+class PhoneServer:
+    """One phone on one port of the loopback interface."""
+
+    def __init__(self, phone: Phone) -> None:
+        self.phone = phone
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+
+    @property
+    def address(self) -> str:
+        """What `adb connect` takes: `127.0.0.1:PORT`."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def port(self) -> int:
+        if self._server is None:
+            raise RuntimeError("this phone is not served: call start() first")
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def start(self, *, port: int = 0) -> None:
+        """Listen; port 0 picks a free one."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+        self.phone.on_link_change(self.drop_connections)
+
+    async def stop(self) -> None:
+        """Stop listening and end everything that was running on the phone."""
+        if self._server is not None:
+            self._server.close()
+        await asyncio.gather(*(connection.stop() for connection in list(self._connections)))
+
+    def drop_connections(self) -> None:
+        """Cut every connection, as a pulled cable does; the adb server comes back by itself."""
+        for connection in self._connections:
+            connection.drop()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(self.phone, reader, writer)
+        self._connections.add(connection)
+        try:
+            await connection.serve()
+            await connection.drained()
+        finally:
+            self._connections.discard(connection)
+
+
+@asynccontextmanager
+async def serve_phone(phone: Phone, *, port: int = 0) -> AsyncIterator[PhoneServer]:
+    """Serve a phone while the block runs."""
+    server = PhoneServer(phone)
+    await server.start(port=port)
+    try:
+        yield server
+    finally:
+        await server.stop()

@@ -1,0 +1,55 @@
+"""Facts about the phone: getprop, settings, wm, ime, svc."""
+
+from workers.phone.shell.registry import Call, command
+
+
+@command("getprop")
+async def getprop(call: Call) -> int:
+    properties = call.phone.properties
+    if not call.arguments:
+        for name, value in sorted(properties.items()):
+            call.print(f"[{name}]: [{value}]")
+        return 0
+    default = call.arguments[1] if len(call.arguments) > 1 else ""
+    call.print(properties.get(call.arguments[0], default))
+    return 0
+
+
+@command("settings")
+async def settings(call: Call) -> int:
+    match call.arguments:
+        case ("get", ("system" | "secure" | "global") as space, key):
+            call.print(call.phone.settings.get((space, key), "null"))
+        case ("put", ("system" | "secure" | "global") as space, key, value, *_):
+            call.phone.settings[space, key] = value
+        case ("delete", ("system" | "secure" | "global") as space, key):
+            deleted = call.phone.settings.pop((space, key), None)
+            call.print(f"Deleted {0 if deleted is None else 1} rows")
+        case ("list", ("system" | "secure" | "global") as space):
+            for (_, key), value in sorted(item for item in call.phone.settings.items() if item[0][0] == space):
+                call.print(f"{key}={value}")
+        case _:
+            return call.fail("Invalid command: use settings get|put|delete|list system|secure|global [KEY [VALUE]]")
+    return 0
+
+
+@command("wm")
+async def wm(call: Call) -> int:
+    match call.arguments:
+        case ("size",):
+            call.print(f"Physical size: {call.phone.width_px}x{call.phone.height_px}")
+        case ("density",):
+            call.print(f"Physical density: {call.phone.density_dpi}")
+        case _:
+            return call.fail(f"unknown command {' '.join(call.arguments)!r}: this phone answers wm size and wm density")
+    return 0
+
+
+@command("svc")
+async def svc(call: Call) -> int:
+    match call.arguments:
+        case ("wifi" | "data" | "power" as what, value, *_):
+            call.phone.settings["global", f"{what}_on"] = "1" if value == "enable" else "0"
+            return 0
+        case _:
+            return call.fail("svc: use svc wifi|data enable|disable")
