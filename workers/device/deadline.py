@@ -1,0 +1,26 @@
+"""A total time for a call that is made of many receives."""
+
+import time
+
+
+class Deadline:
+    """Ends `seconds` after it was made, however often something arrives in between."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._ends_at = time.monotonic() + seconds
+
+    def remaining_seconds(self) -> float:
+        """What is left, always above zero.
+
+        Raises:
+            TimeoutError: nothing is left.
+        """
+        remaining = self._ends_at - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError(f"no answer within {self.seconds:g} s")
+        return remaining
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._ends_at

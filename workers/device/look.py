@@ -1,0 +1,103 @@
+"""Looking at the screen: its tree and whether the keyboard is up, in one command."""
+
+import re
+import secrets
+import time
+from dataclasses import dataclass
+
+from workers.device.command_line import CommandLine, command, in_sequence, while_successful
+from workers.device.deadline import Deadline
+from workers.device.observation import Observation, TreeMissing
+from workers.device.outcome import ErrorCode, Failed
+from workers.device.screen import Screen, ScreenSize
+from workers.device.shell import Shell
+from workers.device.tree import MAX_TREE_BYTES, Tree, TreeUnreadable, read_tree
+from workers.device.verdict import short
+
+#: A dump waits for the screen to be still, and animations keep it from it: tried again until this much has passed.
+DUMP_BUDGET_SECONDS = 20.0
+MAX_DUMPS = 4
+_PAUSE_SECONDS = 0.3
+_DUMP_DEADLINE_SECONDS = 15.0
+
+_END_OF_DUMP = "corral-end-of-dump"
+_KEYBOARD_SHOWN = re.compile(r"\bmInputShown=true\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    tree: Tree | TreeMissing
+    is_keyboard_shown: bool
+
+
+class Eyes:
+    """Each has a file of its own on the phone: two dumps into one file spoil each other."""
+
+    def __init__(self, shell: Shell, screen: Screen) -> None:
+        self._shell = shell
+        self._screen = screen
+        self._dump_path = f"/data/local/tmp/corral-{secrets.token_hex(8)}.xml"
+        self._may_be_left = False
+
+    def observe(self) -> Observation:
+        look = self._look_until_there_is_a_tree()
+        tree = look.tree
+        if isinstance(tree, Tree):
+            self._screen.turned(tree.rotation)
+        size = self._screen.size()
+        if isinstance(size, Failed):
+            tree = TreeMissing(size.code, size.message)
+            size = ScreenSize(0, 0)
+        return Observation(
+            observation_id=secrets.token_hex(8),
+            width_px=size.width_px,
+            height_px=size.height_px,
+            tree=tree.root if isinstance(tree, Tree) else tree,
+            is_keyboard_shown=look.is_keyboard_shown,
+        )
+
+    def forget(self) -> None:
+        """Removes the file that a dump left behind when its answer was lost."""
+        if self._may_be_left:
+            self._shell.ask(command("rm", "-f", self._dump_path))
+
+    def _look_until_there_is_a_tree(self) -> _Look:
+        budget = Deadline(DUMP_BUDGET_SECONDS)
+        for dumps in range(1, MAX_DUMPS + 1):
+            look = self._look(deadline_seconds=_DUMP_DEADLINE_SECONDS)
+            missing = look.tree
+            is_final = isinstance(missing, Tree) or missing.code is not ErrorCode.TREE_UNAVAILABLE
+            if is_final or dumps == MAX_DUMPS or budget.is_over:
+                return look
+            time.sleep(_PAUSE_SECONDS)
+        raise AssertionError("MAX_DUMPS is above zero")
+
+    def _look(self, *, deadline_seconds: float) -> _Look:
+        self._may_be_left = True
+        answer = self._shell.ask(self._line(), deadline_seconds=deadline_seconds, max_output_bytes=2 * MAX_TREE_BYTES)
+        if isinstance(answer, Failed):
+            return _Look(TreeMissing(answer.code, answer.message), is_keyboard_shown=False)
+        self._may_be_left = False
+        dump, _, keyboard = answer.stdout.partition(_END_OF_DUMP.encode())
+        is_shown = is_keyboard_shown(keyboard.decode(errors="replace"))
+        try:
+            return _Look(read_tree(dump), is_keyboard_shown=is_shown)
+        except TreeUnreadable as unreadable:
+            said = short((dump[:1000] + answer.stderr[:1000]).decode(errors="replace"))
+            message = f"{unreadable}; the phone said: {said or 'nothing'}"
+            return _Look(TreeMissing(ErrorCode.TREE_UNAVAILABLE, message), is_keyboard_shown=is_shown)
+
+    def _line(self) -> CommandLine:
+        dump = command("uiautomator", "dump", self._dump_path)
+        return in_sequence(
+            [
+                while_successful([dump, command("cat", self._dump_path)]),
+                command("rm", "-f", self._dump_path),
+                command("echo", _END_OF_DUMP),
+                command("dumpsys", "input_method"),
+            ]
+        )
+
+
+def is_keyboard_shown(dumpsys_input_method: str) -> bool:
+    return _KEYBOARD_SHOWN.search(dumpsys_input_method) is not None
