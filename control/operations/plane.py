@@ -1,0 +1,64 @@
+"""What every operation needs to do its work, made once by the entry point."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+from uuid import UUID
+
+from control.artifacts import ArtifactFolder
+from control.store.database import Database
+
+
+class Job(StrEnum):
+    """The jobs that can be rung by name, without knowing who runs them."""
+
+    ASSIGN_TASKS = "assign_tasks"
+    SETTLE_CANCELS = "settle_cancels"
+
+
+class Doorbell(Protocol):
+    """Asks for a job to be run soon. A lost ring costs a sweep's period and nothing else, so it never raises."""
+
+    def ring(self, job: Job) -> None: ...
+
+
+class Wakeups(Protocol):
+    """Tells waiting claims that there may be something for them. It never raises, and may be lost."""
+
+    def wake_hosts(self, host_ids: Iterable[UUID]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The lengths of time that decide about leases and hosts, in seconds."""
+
+    #: Three missed renewals end a lease: one is a hiccup, two a slow screenshot.
+    lease_seconds: float = 30.0
+    #: No action on a device is given longer than this, so a run that lost its lease has stopped after it.
+    longest_action_seconds: float = 15.0
+    #: A host that polls takes an assignment within milliseconds; one that does not is busy or gone.
+    claim_limit_seconds: float = 30.0
+    #: Three missed heartbeats: the host's assigned tasks go back to the queue.
+    host_silence_seconds: float = 30.0
+    heartbeat_seconds: float = 10.0
+    #: How long finished tasks are kept.
+    retention_days: float = 30.0
+
+    @property
+    def renew_after_seconds(self) -> float:
+        return self.lease_seconds / 3
+
+    @property
+    def reap_after_seconds(self) -> float:
+        """How long after its expiry a lease is reaped: by then the host's own guard has stopped the run for sure."""
+        return self.lease_seconds / 10 + self.longest_action_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    database: Database
+    doorbell: Doorbell
+    wakeups: Wakeups
+    artifacts: ArtifactFolder
+    timing: Timing = field(default_factory=Timing)
