@@ -1,0 +1,109 @@
+"""Commands that hold commands. The parser reads what they hold; see `parser`."""
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from corral.flow.commands.flow_command import FlowCommand
+from corral.flow.errors import InvalidCommand, UnsupportedExpression
+from corral.flow.fields import Fields
+from corral.flow.limits import MAX_STEPS
+from corral.flow.selector import Selector, nested_selector
+
+if TYPE_CHECKING:
+    from corral.flow.commands.union import Command
+
+_MAX_RETRIES = 3
+
+
+class Condition(BaseModel):
+    """Holds if all that is given holds."""
+
+    model_config = ConfigDict(frozen=True)
+
+    visible: Selector | None = None
+    not_visible: Selector | None = None
+
+    def describe(self) -> str:
+        parts = [f"visible {self.visible.describe()}"] if self.visible else []
+        parts += [f"not visible {self.not_visible.describe()}"] if self.not_visible else []
+        return ", ".join(parts)
+
+
+class HoldingCommand(FlowCommand):
+    """`commands` is never empty."""
+
+    #: What the parser reads, for the list of what is allowed.
+    content_fields: ClassVar[tuple[str, ...]] = ("commands",)
+
+    commands: tuple["Command", ...]
+
+
+class RunFlow(HoldingCommand):
+    command: Literal["runFlow"] = "runFlow"
+    short_form: ClassVar[str | None] = "file"
+    content_fields: ClassVar[tuple[str, ...]] = ("commands", "file", "env")
+
+    #: The file that the commands come from, as a path among those submitted; None if they are written in place.
+    flow_file: str | None = None
+    when: Condition | None = None
+
+    @classmethod
+    def values(cls, fields: Fields) -> dict[str, Any]:
+        return {"when": _read_condition(fields)}
+
+    @property
+    def subject(self) -> str:
+        when = f"when {self.when.describe()}" if self.when else ""
+        return " ".join(part for part in (self.flow_file, when) if part)
+
+
+class Repeat(HoldingCommand):
+    command: Literal["repeat"] = "repeat"
+    times: int
+
+    @classmethod
+    def values(cls, fields: Fields) -> dict[str, Any]:
+        if fields.has("while"):
+            message = "`while` is not supported: conditions that are computed are not built; use `times`"
+            raise UnsupportedExpression(message, fields.place("while"), allowed=("times", "commands"))
+        if not fields.has("times"):
+            raise InvalidCommand("needs `times`", fields.place(), allowed=("times", "commands"))
+        return {"times": fields.whole_number("times", default=1, at_least=1, at_most=MAX_STEPS)}
+
+    @property
+    def subject(self) -> str:
+        return f"{self.times} times"
+
+
+class Retry(HoldingCommand):
+    """Runs its commands again, from the first, when one of them fails."""
+
+    command: Literal["retry"] = "retry"
+    content_fields: ClassVar[tuple[str, ...]] = ("commands", "file", "env")
+
+    flow_file: str | None = None
+    max_retries: int = 1
+
+    @classmethod
+    def values(cls, fields: Fields) -> dict[str, Any]:
+        return {"max_retries": fields.whole_number("maxRetries", default=1, at_most=_MAX_RETRIES)}
+
+    @property
+    def subject(self) -> str:
+        return f"at most {self.max_retries} times"
+
+
+def _read_condition(fields: Fields) -> Condition | None:
+    when = fields.nested("when", short_form="visible")
+    if when is None:
+        return None
+    if when.has("true"):
+        message = "`when: true:` is not supported: JavaScript is not evaluated; use `visible` or `notVisible`"
+        raise UnsupportedExpression(message, when.place("true"), allowed=("visible", "notVisible"))
+    when.refuse({"platform": "every device here is Android"})
+    visible, not_visible = nested_selector(when, "visible"), nested_selector(when, "notVisible")
+    when.finish()
+    if visible is None and not_visible is None:
+        raise InvalidCommand("`when` needs a condition", fields.place("when"), allowed=("visible", "notVisible"))
+    return Condition(visible=visible, not_visible=not_visible)

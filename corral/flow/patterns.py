@@ -1,0 +1,93 @@
+"""Regular expressions of selectors, with what keeps them from freezing a host.
+
+Python's `re` backtracks and holds the interpreter while it does, so one bad pattern could stop the renewals of every
+task on the host. Therefore a pattern is short, what backtracks exponentially (something variable inside a repetition,
+as in `(a+)+`) is refused, and a pattern with many open repetitions meets only the beginning of a long text.
+"""
+
+import importlib
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from corral.flow.limits import MAX_PATTERN_CHARS
+
+#: How much of a text is looked at, by the number of open repetitions. Trying all of a text of n characters with k of
+#: them takes about n**k / k! steps; each of these is below 10**8, a second or so.
+_MATCHED_CHARS = {0: 10_000, 1: 10_000, 2: 10_000, 3: 800, 4: 220}
+_MAX_OPEN_REPETITIONS = max(_MATCHED_CHARS)
+
+# There is no public parser of regular expressions; this one is what `re` itself uses.
+_parser: Any = importlib.import_module("re._parser")
+_codes: Any = importlib.import_module("re._constants")
+
+_FLAGS = re.IGNORECASE | re.DOTALL | re.MULTILINE
+_REPETITIONS: frozenset[Any] = frozenset({_codes.MAX_REPEAT, _codes.MIN_REPEAT, _codes.POSSESSIVE_REPEAT})
+#: `(\d{1,3}\.){3}` is harmless, for what is repeated so few times is as if it were written out.
+_FEW = 3
+
+
+class InvalidPattern(ValueError):  # noqa: N818  errors are named by the fact
+    """This cannot be used as a regular expression; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPattern:
+    """A regular expression that matches in full, whatever the case; `.` matches newlines, `^` and `$` at lines."""
+
+    source: str
+    regex: re.Pattern[str]
+    matched_chars: int
+
+    @classmethod
+    def compile(cls, source: str) -> "TextPattern":
+        """Raises `InvalidPattern`."""
+        if len(source) > MAX_PATTERN_CHARS:
+            raise InvalidPattern(f"has {len(source):,} characters; a pattern may have {MAX_PATTERN_CHARS}")
+        try:
+            # `[[` may change its meaning in a later Python; nothing that the author of a flow could act upon.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                regex = re.compile(source, _FLAGS)
+                parsed = _parser.parse(source, int(_FLAGS))
+        except (re.error, OverflowError, RecursionError) as error:
+            raise InvalidPattern(f"is not a regular expression ({error}); a special character needs a `\\`") from error
+        return cls(source, regex, _MATCHED_CHARS[_count_open_repetitions(parsed)])
+
+    def matches_text(self, text: str) -> bool:
+        """A full match, or the very text of the pattern; newlines may also be spaces."""
+        cut = text[: self.matched_chars]
+        if cut == self.source or self.regex.fullmatch(cut):
+            return True
+        flat = cut.replace("\n", " ")
+        return flat != cut and (flat == self.source or self.regex.fullmatch(flat) is not None)
+
+    def matches_id(self, resource_id: str) -> bool:
+        """A full match of the whole resource id, or of the part after its last `/`."""
+        cut = resource_id[: self.matched_chars]
+        return any(self.regex.fullmatch(part) is not None for part in (cut, cut.rpartition("/")[2]))
+
+
+def _count_open_repetitions(parsed: Any) -> int:
+    count = sum(_open_repetitions(parsed, times=1))
+    if count > _MAX_OPEN_REPETITIONS:
+        raise InvalidPattern(f"has {count} open repetitions (`*`, `+`, `{{n,}}`); {_MAX_OPEN_REPETITIONS} are allowed")
+    return count
+
+
+def _open_repetitions(parsed: Any, *, times: int) -> Iterator[int]:
+    """For each open repetition, how often it is there; `times` is how often what surrounds it is repeated."""
+    if not isinstance(parsed, _parser.SubPattern):
+        for part in parsed if type(parsed) in {tuple, list} else ():
+            yield from _open_repetitions(part, times=times)
+        return
+    for operation, argument in parsed:
+        is_repetition = operation in _REPETITIONS
+        is_variable = operation == _codes.BRANCH or (is_repetition and argument[0] != argument[1])
+        if is_variable and times > _FEW:
+            raise InvalidPattern("has something variable inside a repetition, which can take forever to match")
+        if is_repetition and argument[1] - argument[0] > _FEW:
+            yield times
+        yield from _open_repetitions(argument, times=times * int(argument[1]) if is_repetition else times)
