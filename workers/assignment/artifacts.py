@@ -1,0 +1,36 @@
+"""Upload what a run wants to keep. It is evidence: worth a few tries, not worth a failed run."""
+
+import structlog
+
+from workers.assignment.backoff import backoff_seconds
+from workers.assignment.guard import LeaseGuard
+from workers.clock import pause
+from workers.control_client.client import ControlClient
+from workers.control_client.verdicts import CredentialRefused, Unreachable
+
+TRIES = 3
+
+log = structlog.get_logger()
+
+
+class ArtifactUploads:
+    """The uploads of one run, one after the other; `missing` names what could not be stored."""
+
+    def __init__(self, guard: LeaseGuard, *, client: ControlClient) -> None:
+        self.missing: list[str] = []
+        self._guard = guard
+        self._client = client
+
+    async def upload(self, name: str, content: bytes, media_type: str) -> None:
+        """Store one artefact, or note that it is missing. A stopped run gets one try: its end must not wait for it."""
+        for _, wait_seconds in zip(range(TRIES), backoff_seconds(), strict=False):
+            try:
+                await self._client.upload_artifact(self._guard.lease_id, name, content, media_type=media_type)
+            except (Unreachable, CredentialRefused) as error:
+                log.warning("artifact.not_stored", lease_id=str(self._guard.lease_id), name=name, error=str(error))
+            else:
+                return
+            await pause(wait_seconds, until=self._guard.stopped)
+            if self._guard.should_stop():
+                break
+        self.missing.append(name)

@@ -1,0 +1,53 @@
+"""What the life of an assignment needs from whoever does the work."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+from uuid import UUID
+
+from corral.contract.host_protocol import Assignment, ClaimReply
+from corral.contract.tasks import FailureCause, Progress
+from workers.assignment.guard import LeaseGuard
+
+ProgressSink = Callable[[Progress], None]
+#: Name, content, media type.
+ArtifactSink = Callable[[str, bytes, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedAssignment:
+    """An assignment, and when the request that claimed it was sent: the lease is counted from there."""
+
+    assignment: Assignment
+    sent_at: float
+    held_ms: int
+
+    @classmethod
+    def from_reply(cls, reply: ClaimReply, *, sent_at: float) -> "ClaimedAssignment | None":
+        return cls(reply.assignment, sent_at, reply.held_ms) if reply.assignment else None
+
+    @property
+    def lease_id(self) -> UUID:
+        return self.assignment.lease_id
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentExecutionResult:
+    """What came of the work, before the control plane judges it."""
+
+    status: Literal["done", "failed", "cancelled"]
+    cause: FailureCause | None = None
+    failure_reason: str | None = None
+    result: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Execution(Protocol):
+    """Does the work of an assignment and returns only when all of it has settled.
+
+    It asks `guard.should_stop` at its boundaries and `guard.may_touch` before each action. A stop because of a cancel
+    is `cancelled`, a stop for any other reason `failed`.
+    """
+
+    async def execute(
+        self, assignment: Assignment, *, guard: LeaseGuard, on_progress: ProgressSink, on_artifact: ArtifactSink
+    ) -> AssignmentExecutionResult: ...

@@ -1,0 +1,35 @@
+"""How a call can end other than with its answer, named by what the caller does next."""
+
+from corral.contract.problems import Problem
+
+
+class Unreachable(Exception):  # noqa: N818 - a state of the world, not a fault
+    """No answer of the control plane came. Ask again: nothing is known about what it did."""
+
+
+class Refused(Unreachable):
+    """The control plane answered with a problem that ends nothing. Ask again; its detail is worth a log line."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.code}: {problem.detail}")
+        self.problem = problem
+
+
+class CredentialRefused(Exception):  # noqa: N818
+    """The control plane does not know this token. A person has to look."""
+
+
+class LeaseLost(Exception):  # noqa: N818
+    """This lease has ended; stop the run and claim again."""
+
+
+class StaleIncarnation(Exception):  # noqa: N818
+    """A later life of this host has spoken; this one must end."""
+
+
+class ReportRefused(Exception):  # noqa: N818
+    """This report will never be recorded. Keep it as evidence and stop sending it."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(f"{problem.code}: {problem.detail}")
+        self.problem = problem
