@@ -1,0 +1,37 @@
+"""What a run tells while it goes on, and at its end."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+RunStatus = Literal["done", "failed", "cancelled"]
+FailureCause = Literal["task", "infrastructure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A boundary between steps.
+
+    While the run is `running`, `step` is about to begin, counted from 1. In the last checkpoint of a run, which has
+    its final status, `step` is the last one that ended.
+    """
+
+    step: int
+    steps_total: int
+    text: str
+    status: Literal["running"] | RunStatus
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """`cause` and `failure_reason` are set unless the run is done; a cancelled run has no cause.
+
+    `warnings` name optional steps that failed and fields without effect. `artifacts` are the names handed out.
+    """
+
+    status: RunStatus
+    cause: FailureCause | None
+    failure_reason: str | None
+    steps_total: int
+    steps_finished: int
+    warnings: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
