@@ -212,8 +212,9 @@ class AdbServer:
             except TROUBLE as trouble:
                 unanswered += 1
                 log.warning("adb.unanswered", times=unanswered, said=str(trouble))
-                if unanswered >= _UNANSWERED_CHECKS:
-                    await self._end_process()
+                if unanswered >= _UNANSWERED_CHECKS and self._process is not None:
+                    # What hangs does not hear a polite signal.
+                    self._process.kill()
             else:
                 unanswered = 0
                 self._connect_lost(listed=listed)

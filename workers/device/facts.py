@@ -7,7 +7,7 @@ from corral.contract.fleet import DeviceState
 from workers.device.command_line import command, in_sequence
 from workers.device.outcome import ErrorCode, Failed
 from workers.device.screen import size_in
-from workers.device.shell import Shell
+from workers.device.shell import DEADLINE_SECONDS, Shell
 from workers.device.verdict import short
 
 _PROPERTIES = (
@@ -50,7 +50,8 @@ def read_facts(shell: Shell) -> DeviceFacts | Failed:
     """Asks a phone that adb lists as connected; blocks for the shell's deadline at most."""
     properties = [command("getprop", name) for name in _PROPERTIES]
     battery = [command("dumpsys", "battery"), command("wm", "size")]
-    answer = shell.ask(in_sequence([*properties, command("echo", _END_OF_PROPERTIES), *battery]))
+    line = in_sequence([*properties, command("echo", _END_OF_PROPERTIES), *battery])
+    answer = shell.ask(line, deadline_seconds=DEADLINE_SECONDS)
     if isinstance(answer, Failed):
         return answer
     said, end, rest = answer.stdout.decode(errors="replace").replace("\r", "").partition(_END_OF_PROPERTIES)
