@@ -29,6 +29,7 @@ class StopReason(StrEnum):
     LEASE_DEADLINE = "lease deadline passed without an answer from control plane"
     HOST_SHUTDOWN = "host shut down"
     HOST_REPLACED = "another life of this host took over"
+    DEVICE_BUSY = "the device was given out while its last run went on"
     TASK_TIMEOUT = "task ran longer than its timeout_seconds"
 
 

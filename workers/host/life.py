@@ -1,0 +1,41 @@
+"""How the life of a host ends: two verbs, and one thing that happens to it."""
+
+import asyncio
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process ends with, for whoever supervises it."""
+
+    OK = 0
+    #: Settings are missing or wrong, or the control plane refused the token: a person has to look.
+    NOT_CONFIGURED = 2
+    STATE_FOLDER_IN_USE = 3
+    #: A later life of this host has spoken; starting again would only take its place in turn.
+    REPLACED = 4
+    ADB_FAILED = 5
+
+
+class HostLife:
+    """What the loops look at to know whether to go on."""
+
+    def __init__(self) -> None:
+        #: No more claims; what runs goes on.
+        self.draining = asyncio.Event()
+        #: What runs ends at its next boundary; each report is tried once.
+        self.stopping = asyncio.Event()
+        self.exit_code = ExitCode.OK
+
+    def drain(self) -> None:
+        """Take no more work, finish what there is, then end."""
+        self.draining.set()
+
+    def stop_now(self) -> None:
+        """End as soon as the actions in flight have ended."""
+        self.draining.set()
+        self.stopping.set()
+
+    def end_replaced(self) -> None:
+        """Another life of this host has taken its leases."""
+        self.exit_code = ExitCode.REPLACED
+        self.stop_now()

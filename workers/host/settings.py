@@ -1,0 +1,78 @@
+"""The settings of a host, read once from the environment by its entry point."""
+
+import socket
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import platformdirs
+from pydantic import AnyHttpUrl, Field, SecretStr, TypeAdapter, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from corral.contract.models import LabelKey, LabelValue, Line
+
+_URL = TypeAdapter(AnyHttpUrl)
+
+
+def _default_state_dir() -> Path:
+    return platformdirs.user_state_path("corral") / "host"
+
+
+class HostSettings(BaseSettings):
+    """Each is an environment variable: `CORRAL_HOST_` and the name in capitals, where no other is given."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="CORRAL_HOST_", populate_by_name=True, extra="ignore", frozen=True, hide_input_in_errors=True
+    )
+
+    api_url: str = Field(
+        validation_alias="CORRAL_API_URL",
+        description="Where the control plane's API is: `http://127.0.0.1:8000`. The host only ever calls out to it.",
+    )
+    join_token: SecretStr | None = Field(
+        default=None,
+        validation_alias="CORRAL_JOIN_TOKEN",
+        description="Enrols the host on its first start; not needed once its state folder holds a credential.",
+    )
+    name: Line = Field(default_factory=socket.gethostname, description="How people know this host.")
+    labels: dict[LabelKey, LabelValue] = Field(
+        default_factory=dict, description="For tasks to ask for, on all devices of this host; as JSON."
+    )
+    state_dir: Path = Field(
+        default_factory=_default_state_dir,
+        description="The host's folder: lock, credential, undelivered reports, adb's own files. One for each host.",
+    )
+    adb_port: int = Field(
+        default=0, ge=0, le=65_535, description="Port of the host's own adb server; 0 picks a free one. Never 5037."
+    )
+    adb_connect: Annotated[list[str], NoDecode] = Field(
+        default_factory=list, description="Phones to reach over TCP: `host:port`, separated by commas."
+    )
+    drain_limit_seconds: float = Field(
+        default=600.0,
+        ge=0,
+        description="How long work may go on after the first SIGTERM; what is left is stopped, to be run elsewhere.",
+    )
+    log_format: Literal["console", "json"] = Field(default="console", description="How log lines look.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
+
+    @field_validator("api_url")
+    @classmethod
+    def _is_http(cls, api_url: str) -> str:
+        _URL.validate_python(api_url)
+        return api_url
+
+    @field_validator("adb_connect", mode="before")
+    @classmethod
+    def _split(cls, addresses: Any) -> Any:
+        if isinstance(addresses, str):
+            return [address.strip() for address in addresses.split(",") if address.strip()]
+        return addresses
+
+    @field_validator("adb_connect")
+    @classmethod
+    def _are_addresses(cls, addresses: list[str]) -> list[str]:
+        for address in addresses:
+            host, _, port = address.rpartition(":")
+            if not host or not port.isdecimal():
+                raise ValueError(f"'{address}' is no address of a phone; write host:port, such as 192.168.1.20:5555")
+        return addresses
