@@ -6,6 +6,9 @@ from pathlib import Path
 
 from workers.phone.activity_log import ActivityLog
 from workers.phone.adbd.connection import LinkState, Service
+from workers.phone.app import keyboard, metrics
+from workers.phone.app.description import AppDescription
+from workers.phone.display import Display
 from workers.phone.faults import Faults
 from workers.phone.files import Files
 from workers.phone.services import open_service
@@ -19,7 +22,7 @@ _SETTINGS = {
     ("system", "screen_brightness"): "102",
     ("system", "screen_brightness_mode"): "0",
     ("system", "accelerometer_rotation"): "0",
-    ("secure", "default_input_method"): "com.google.android.inputmethod.latin/com.android.inputmethod.latin.LatinIME",
+    ("secure", "default_input_method"): keyboard.COMPONENT,
     ("global", "airplane_mode_on"): "0",
     ("global", "wifi_on"): "1",
 }
@@ -37,6 +40,7 @@ class Phone:
         self,
         serial: str = "CORRAL0001",
         *,
+        apps: Sequence[AppDescription] = (),
         model: str = "Corral Phone",
         android_release: str = "15",
         log_file: Path | None = None,
@@ -49,7 +53,7 @@ class Phone:
         self.faults = Faults()
         self.log = ActivityLog(serial, log_file)
         self.settings = dict(_SETTINGS)
-        self.width_px, self.height_px, self.density_dpi = 1080, 2400, 420
+        self.display = Display(list(apps))
         self._link_state = LinkState.DEVICE
         self._on_link_change: list[Callable[[], None]] = []
 
@@ -77,7 +81,7 @@ class Phone:
             "ro.build.version.sdk": str(_SDK_LEVELS.get(self.android_release, 35)),
             "ro.build.type": "user",
             "ro.debuggable": "0",
-            "ro.sf.lcd_density": str(self.density_dpi),
+            "ro.sf.lcd_density": str(metrics.DENSITY_DPI),
             "persist.sys.locale": "en-US",
             "sys.boot_completed": "1",
             "init.svc.bootanim": "stopped",
@@ -101,4 +105,8 @@ class Phone:
         return open_service(self, name)
 
     def reboot(self) -> None:
-        """Forget what lives in memory only."""
+        """Start again: apps end, what they saved and the files stay."""
+        for package in list(self.display.running):
+            self.display.stop_app(package)
+        self.display.go_home()
+        self.display.is_on = True

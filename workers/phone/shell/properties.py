@@ -1,5 +1,6 @@
 """Facts about the phone: getprop, settings, wm, ime, svc."""
 
+from workers.phone.app import keyboard, metrics
 from workers.phone.shell.registry import Call, command
 
 
@@ -37,9 +38,9 @@ async def settings(call: Call) -> int:
 async def wm(call: Call) -> int:
     match call.arguments:
         case ("size",):
-            call.print(f"Physical size: {call.phone.width_px}x{call.phone.height_px}")
+            call.print(f"Physical size: {metrics.DISPLAY_WIDTH_PX}x{metrics.DISPLAY_HEIGHT_PX}")
         case ("density",):
-            call.print(f"Physical density: {call.phone.density_dpi}")
+            call.print(f"Physical density: {metrics.DENSITY_DPI}")
         case _:
             return call.fail(f"unknown command {' '.join(call.arguments)!r}: this phone answers wm size and wm density")
     return 0
@@ -53,3 +54,23 @@ async def svc(call: Call) -> int:
             return 0
         case _:
             return call.fail("svc: use svc wifi|data enable|disable")
+
+
+@command("ime")
+async def ime(call: Call) -> int:
+    match call.arguments:
+        case ("list", *flags):
+            call.print(keyboard.COMPONENT if "-s" in flags else f"mId={keyboard.COMPONENT} mSettingsActivityName=null")
+            return 0
+        case ("set" | "enable" as verb, keyboard.COMPONENT):
+            call.print(
+                f"Input method {keyboard.COMPONENT} {'selected' if verb == 'set' else 'now enabled'} for user #0"
+            )
+            return 0
+        case ("set" | "enable" as verb, other):
+            return call.fail(
+                f"Unknown input method {other} cannot be {'selected' if verb == 'set' else 'enabled'} for user #0",
+                exit_code=255,
+            )
+        case _:
+            return call.fail("ime: use ime list [-s] [-a], ime enable ID, ime set ID", exit_code=255)
