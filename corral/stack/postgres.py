@@ -7,6 +7,7 @@ walk through the folders above it and above the binaries.
 import os
 import pwd
 import secrets
+import signal
 import stat
 import subprocess
 import tempfile
@@ -14,7 +15,8 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from corral.stack.ports import LOOPBACK, free_port
+from corral.stack.ports import LOOPBACK, free_port, is_free
+from corral.stack.process import end_of, spawn
 
 UNPRIVILEGED_USER = "nobody"
 START_LIMIT_SECONDS = 30.0
@@ -49,7 +51,8 @@ class EmbeddedPostgres:
         """Bring the cluster up and return once it answers."""
         if not (self.folder / "cluster" / "PG_VERSION").exists():
             self._make_cluster()
-        self._port_file.write_text(str(self._usual_port()))
+        if self.process is None:
+            self._port_file.write_text(str(self._usual_port()))
         socket_folder = Path(tempfile.gettempdir())
         self.process = self._spawn(
             "postgres",
@@ -72,8 +75,9 @@ class EmbeddedPostgres:
             raise EmbeddedPostgresError(f"createdb failed: {created.stderr}")
 
     def _usual_port(self) -> int:
-        """The port of the last time, so that addresses stay good over a restart, or a free one on the first."""
-        return int(self._port_file.read_text()) if self._port_file.exists() else free_port()
+        """The port of the last time where it is still free, so that addresses stay good over a restart."""
+        last = int(self._port_file.read_text()) if self._port_file.exists() else 0
+        return last if last and is_free(last) else free_port()
 
     def _make_cluster(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -89,23 +93,16 @@ class EmbeddedPostgres:
             *("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8"),
         )
         if process.wait(START_LIMIT_SECONDS * 2):
-            raise EmbeddedPostgresError(f"initdb failed: {self._end_of_log()}")
+            raise EmbeddedPostgresError(f"initdb failed: {end_of(self._log_file)}")
 
     def _spawn(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
-        user = pwd.getpwnam(UNPRIVILEGED_USER) if os.geteuid() == 0 else None
-        with self._log_file.open("ab") as log:
-            return subprocess.Popen(  # noqa: S603 - our own binary and arguments
-                [str(self._bin / program), *arguments],
-                user=user and user.pw_uid,
-                group=user and user.pw_gid,
-                extra_groups=[] if user else None,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                # Ctrl-C goes to us, and we end the parts in order.
-                start_new_session=True,
-                cwd=self.folder,
-            )
+        return spawn(
+            [str(self._bin / program), *arguments],
+            log_file=self._log_file,
+            dies_with=_FAST_SHUTDOWN,
+            cwd=self.folder,
+            run_as=pwd.getpwnam(UNPRIVILEGED_USER) if os.geteuid() == 0 else None,
+        )
 
     def _call(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self._bin / program), *arguments]
@@ -119,10 +116,7 @@ class EmbeddedPostgres:
             if self.process is None or self.process.poll() is not None:
                 break
             time.sleep(0.05)
-        raise EmbeddedPostgresError(f"Postgres did not come up: {self._end_of_log()}")
-
-    def _end_of_log(self) -> str:
-        return self._log_file.read_text(errors="replace")[-2000:]
+        raise EmbeddedPostgresError(f"Postgres did not come up: {end_of(self._log_file)}")
 
 
 def _binaries() -> Path:
@@ -148,4 +142,4 @@ def _let_others_walk_to(path: Path) -> None:
 
 
 #: Postgres' "fast" shutdown (its manual, "Shutting Down the Server").
-_FAST_SHUTDOWN = 2
+_FAST_SHUTDOWN = signal.SIGINT

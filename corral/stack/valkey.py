@@ -1,5 +1,6 @@
 """An embedded Valkey: one child process on loopback that keeps its data in a folder."""
 
+import signal
 import socket
 import subprocess
 import time
@@ -7,7 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from platform import machine, system
 
-from corral.stack.ports import LOOPBACK, free_port
+from corral.stack.ports import LOOPBACK, free_port, is_free
+from corral.stack.process import end_of, spawn
 
 START_LIMIT_SECONDS = 10.0
 
@@ -36,27 +38,28 @@ class EmbeddedValkey:
     def start(self) -> None:
         """Bring it up and return once it answers."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not self._port_file.exists():
-            self._port_file.write_text(str(free_port()))
-        with self._log_file.open("ab") as log:
-            self.process = subprocess.Popen(  # noqa: S603 - our own binary and arguments
-                [
-                    str(_binary()),
-                    *("--bind", LOOPBACK, "--port", self._port_file.read_text(), "--dir", str(self.folder)),
-                    # Queued jobs survive a restart; a full memory is an error, never a silent eviction.
-                    *("--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        if self.process is None:
+            self._port_file.write_text(str(self._usual_port()))
+        self.process = spawn(
+            [
+                str(_binary()),
+                *("--bind", LOOPBACK, "--port", self._port_file.read_text(), "--dir", str(self.folder)),
+                # Queued jobs survive a restart; a full memory is an error, never a silent eviction.
+                *("--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"),
+            ],
+            log_file=self._log_file,
+            dies_with=signal.SIGTERM,
+        )
         self._wait_until_it_answers()
 
     def stop(self) -> None:
         if self.process and self.process.poll() is None:
             self.process.terminate()
             self.process.wait(START_LIMIT_SECONDS)
+
+    def _usual_port(self) -> int:
+        last = int(self._port_file.read_text()) if self._port_file.exists() else 0
+        return last if last and is_free(last) else free_port()
 
     def _wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + START_LIMIT_SECONDS
@@ -66,7 +69,7 @@ class EmbeddedValkey:
             if self.process is None or self.process.poll() is not None:
                 break
             time.sleep(0.02)
-        raise EmbeddedValkeyError(f"Valkey did not come up: {self._log_file.read_text(errors='replace')[-2000:]}")
+        raise EmbeddedValkeyError(f"Valkey did not come up: {end_of(self._log_file)}")
 
     def _answers(self) -> bool:
         try:

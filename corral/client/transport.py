@@ -1,0 +1,100 @@
+"""One request to the API: sent, repeated where that is safe, and its answer read as a model or an error."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from corral.client.errors import Unreachable, refusal
+from corral.contract.problems import Problem
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+#: Long enough for a control plane that restarts, short enough that a person does not wonder.
+RETRY_PAUSES_SECONDS = (0.1, 0.3, 0.8, 2.0)
+#: The API holds no call of the SDK open, so a longer silence means that it hangs.
+CALL_LIMIT_SECONDS = 30.0
+_PASSING_STATUSES = frozenset({502, 503, 504})
+_FIRST_ERROR_STATUS = 400
+_FIRST_SERVER_ERROR_STATUS = 500
+
+
+class Transport:
+    """A pool of connections to one API, with the key in every request."""
+
+    def __init__(self, url: str, api_key: str) -> None:
+        self.url = url.rstrip("/")
+        headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json, application/problem+json"}
+        self._http = httpx.Client(base_url=self.url, headers=headers, timeout=CALL_LIMIT_SECONDS)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def call(  # noqa: D417 - the other arguments are httpx's
+        self,
+        answer: type[Answer],
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        body: BaseModel | None = None,
+        headers: Mapping[str, str] | None = None,
+        is_repeatable: bool = True,
+    ) -> Answer:
+        """The decoded answer.
+
+        Args:
+            is_repeatable: the request means the same when it arrives twice, so it may be sent again.
+
+        Raises:
+            Refused: or one of its subclasses, for every 4xx.
+            Unreachable: no answer, or none that is Corral's, after the last repetition.
+        """
+        content = None if body is None else body.model_dump_json(exclude_none=True)
+        request = self._http.build_request(
+            method,
+            path,
+            params={name: value for name, value in (params or {}).items() if value is not None},
+            content=content,
+            headers=dict(headers or {}) | ({"Content-Type": "application/json"} if content else {}),
+        )
+        return self._read(self._send(request, RETRY_PAUSES_SECONDS if is_repeatable else ()), answer)
+
+    def _send(self, request: httpx.Request, pauses_seconds: tuple[float, ...]) -> httpx.Response:
+        for pause_seconds in pauses_seconds:
+            try:
+                response = self._http.send(request)
+            except httpx.TransportError:
+                pass
+            else:
+                if response.status_code not in _PASSING_STATUSES:
+                    return response
+            time.sleep(pause_seconds)
+        try:
+            return self._http.send(request)
+        except httpx.TransportError as trouble:
+            said = str(trouble) or type(trouble).__name__
+            raise Unreachable(f"no answer from the control plane at {self.url}: {said}") from trouble
+
+    def _read(self, response: httpx.Response, answer: type[Answer]) -> Answer:
+        if response.status_code >= _FIRST_ERROR_STATUS:
+            problem = self._problem(response)
+            if response.status_code >= _FIRST_SERVER_ERROR_STATUS:
+                raise Unreachable(f"the control plane at {self.url} is in trouble: {problem.detail}", problem)
+            raise refusal(problem)
+        try:
+            return answer.model_validate_json(response.content)
+        except ValidationError as trouble:
+            raise self._foreign(response) from trouble
+
+    def _problem(self, response: httpx.Response) -> Problem:
+        try:
+            return Problem.model_validate_json(response.content)
+        except ValidationError as trouble:
+            # A proxy's page is no verdict of the API.
+            raise self._foreign(response) from trouble
+
+    def _foreign(self, response: httpx.Response) -> Unreachable:
+        return Unreachable(f"what answered at {response.url} with {response.status_code} is not a Corral that I know")
