@@ -11,20 +11,18 @@ from enum import StrEnum
 from uuid import UUID
 
 from workers.clock import Clock, pause
+from workers.run.stop import CANCELLATION_REASON, INTERRUPTED_REASON
 
 #: The part of a lease that is given up at its end: the last action sent has this long to finish on the phone.
 MARGIN_SHARE = 1 / 10
 #: How often, in parts of a lease, the deadline is looked at while nobody asks.
 WATCH_SHARE = 1 / 30
 
-#: For runs that ask for a reason although nothing stopped them.
-NO_REASON = "execution interrupted"
-
 
 class StopReason(StrEnum):
     """Why a run was stopped from outside. These sentences are shown to people as they are."""
 
-    CANCELLED = "cancellation requested by control plane"
+    CANCELLED = CANCELLATION_REASON
     LEASE_REJECTED = "lease rejected by control plane"
     LEASE_DEADLINE = "lease deadline passed without an answer from control plane"
     HOST_SHUTDOWN = "host shut down"
@@ -59,7 +57,7 @@ class LeaseGuard:
 
     def stop_reason(self) -> str:
         """The reason in words, for the runner that ends because of it."""
-        return self.reason or NO_REASON
+        return self.reason or INTERRUPTED_REASON
 
     def may_touch(self) -> bool:
         """Ask immediately before each action that is sent to the device."""

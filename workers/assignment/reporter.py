@@ -24,7 +24,10 @@ log = structlog.get_logger()
 class Reporter:
     """One for the host, so that `hurry` reaches every report on its way."""
 
-    def __init__(self, client: ControlClient, spool: Spool) -> None:
+    def __init__(
+        self, client: ControlClient, spool: Spool, *, on_credential_refused: Callable[[], None] = lambda: None
+    ) -> None:
+        self._on_credential_refused = on_credential_refused
         self._client = client
         self._spool = spool
         self._hurried = asyncio.Event()
@@ -68,6 +71,8 @@ class Reporter:
             return True
         except (Unreachable, CredentialRefused) as error:
             known.warning("result.not_delivered", error=str(error))
+            if isinstance(error, CredentialRefused):
+                self._on_credential_refused()
             return False
         failpoint("result.acknowledged")
         known.info("result.acknowledged", status=reply.status, task_status=reply.task_status)

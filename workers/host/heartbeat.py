@@ -37,6 +37,7 @@ class HeartbeatLoop:
         version: str | None,
         supported_commands: list[str],
         on_answer: Callable[[], None],
+        on_credential_refused: Callable[[], None],
     ) -> None:
         #: The control plane knows this incarnation: the leases of the former one have ended.
         self.acknowledged = asyncio.Event()
@@ -51,6 +52,7 @@ class HeartbeatLoop:
         self._version = version
         self._supported_commands = supported_commands
         self._on_answer = on_answer
+        self._on_credential_refused = on_credential_refused
         self._awake = asyncio.Event()
 
     def wake(self) -> None:
@@ -68,6 +70,8 @@ class HeartbeatLoop:
                 return self._life.end_replaced()
             except (Unreachable, CredentialRefused) as error:
                 log.warning("heartbeat.failed", error=str(error))
+                if isinstance(error, CredentialRefused):
+                    self._on_credential_refused()
                 await pause(next(retries), until=asyncio.Event())
             else:
                 retries = backoff_seconds(longest_seconds=LONGEST_RETRY_SECONDS)

@@ -45,7 +45,7 @@ class Host:
         self._life = life
         self._drain_limit_seconds = drain_limit_seconds
         self._clock = clock
-        self._reporter = Reporter(client, spool)
+        self._reporter = Reporter(client, spool, on_credential_refused=self._end_if_unknown)
         self._slots = Slots(self._make_runner, on_free=self._wake)
         incarnation = uuid7()
         self._heartbeat = HeartbeatLoop(
@@ -57,6 +57,7 @@ class Host:
             version=version,
             supported_commands=supported_commands or [],
             on_answer=self._wake,
+            on_credential_refused=self._end_if_unknown,
         )
         self._claims = ClaimLoop(
             client=client,
@@ -136,7 +137,7 @@ class Host:
         give_up.cancel()
 
     async def _say_goodbye(self) -> None:
-        if self._life.exit_code is ExitCode.REPLACED:
+        if self._life.exit_code is not ExitCode.OK:
             return
         try:
             await self._heartbeat.beat_once()
@@ -156,6 +157,12 @@ class Host:
     async def _hurry_after_a_lease(self) -> None:
         await pause(self._heartbeat.lease_seconds, until=self._life.stopping)
         self._reporter.hurry()
+
+    def _end_if_unknown(self) -> None:
+        """A host that was never let in ends; one that was goes on with its work and asks again."""
+        if not self._heartbeat.acknowledged.is_set():
+            log.error("host.credential_refused", remedy="remove credential.json from the state folder to register anew")
+            self._life.end_refused()
 
     def _wake(self) -> None:
         self._claims.wake()

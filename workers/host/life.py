@@ -35,6 +35,11 @@ class HostLife:
         self.draining.set()
         self.stopping.set()
 
+    def end_refused(self) -> None:
+        """The control plane does not know this host, and nothing runs that could be lost."""
+        self.exit_code = ExitCode.NOT_CONFIGURED
+        self.stop_now()
+
     def end_replaced(self) -> None:
         """Another life of this host has taken its leases."""
         self.exit_code = ExitCode.REPLACED

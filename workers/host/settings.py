@@ -9,6 +9,7 @@ from pydantic import AnyHttpUrl, Field, SecretStr, TypeAdapter, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from corral.contract.models import LabelKey, LabelValue, Line
+from workers.device.adb_server import DEFAULT_ADB_PORT
 
 _URL = TypeAdapter(AnyHttpUrl)
 
@@ -60,6 +61,13 @@ class HostSettings(BaseSettings):
     def _is_http(cls, api_url: str) -> str:
         _URL.validate_python(api_url)
         return api_url
+
+    @field_validator("adb_port")
+    @classmethod
+    def _is_not_taken(cls, adb_port: int) -> int:
+        if adb_port == DEFAULT_ADB_PORT:
+            raise ValueError(f"port {adb_port} belongs to the adb that people use by hand; choose another, or 0")
+        return adb_port
 
     @field_validator("adb_connect", mode="before")
     @classmethod
