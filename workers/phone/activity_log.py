@@ -1,7 +1,7 @@
 """What was asked of a phone, when, and how it ended: the evidence for "nothing was done after the stop"."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -43,7 +43,7 @@ class ActivityLog:
         return [entry.command for entry in self.entries]
 
     @contextmanager
-    def recording(self, *, service: str, command: str, is_action: bool) -> Iterator[LogEntry]:
+    def recording(self, *, service: str, command: str, is_action: bool) -> Generator[LogEntry]:
         """Record what happens inside the block; it ends there even if it is cut."""
         entry = LogEntry(self.serial, service, command, is_action, wall_seconds())
         self.entries.append(entry)

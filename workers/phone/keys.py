@@ -1,4 +1,4 @@
-"""Android's key codes: their names, and what they do on this phone."""
+"""Android's key codes: their names, and what they stand for."""
 
 import string
 
@@ -47,26 +47,19 @@ _NAMED = {
     "WAKEUP": 224,
     "PASTE": 279,
 }
-_LETTERS = {letter.upper(): 29 + number for number, letter in enumerate(string.ascii_lowercase)}
+_LETTERS = {letter: 29 + number for number, letter in enumerate(string.ascii_lowercase)}
 _DIGITS = {digit: 7 + number for number, digit in enumerate(string.digits)}
-CODES = {**_NAMED, **_LETTERS, **_DIGITS}
-
-#: Keys that type something.
-TYPED = {
-    **{code: letter.lower() for letter, code in _LETTERS.items()},
-    **{code: digit for digit, code in _DIGITS.items()},
-    55: ",",
-    56: ".",
-    62: " ",
-    69: "-",
-    70: "=",
-    76: "/",
-    77: "@",
+_SIGNS = {",": 55, ".": 56, " ": 62, "-": 69, "=": 70, "/": 76, "@": 77}
+_CODES = {**_NAMED, **{letter.upper(): code for letter, code in _LETTERS.items()}, **_DIGITS}
+_MEANT = {
+    **{code: name for name, code in _NAMED.items()},
+    **{code: sign for sign, code in (*_LETTERS.items(), *_DIGITS.items(), *_SIGNS.items())},
+    _NAMED["ESCAPE"]: "BACK",
+    _NAMED["NUMPAD_ENTER"]: "ENTER",
 }
 
 
-def key_code(word: str) -> int | None:
-    """The code for `66`, `ENTER` or `KEYCODE_ENTER`; None for what is no key."""
-    if word.isdecimal():
-        return int(word)
-    return CODES.get(word.upper().removeprefix("KEYCODE_"))
+def key_meant(word: str) -> str | None:
+    """What `66`, `ENTER` or `KEYCODE_ENTER` stands for: a letter or a name; None for what is no key."""
+    code = int(word) if word.isdecimal() else _CODES.get(word.upper().removeprefix("KEYCODE_"))
+    return None if code is None else _MEANT.get(code, "UNKNOWN")

@@ -11,7 +11,9 @@ from workers.phone.app.description import AppDescription
 from workers.phone.display import Display
 from workers.phone.faults import Faults
 from workers.phone.files import Files
+from workers.phone.keypad import Keypad
 from workers.phone.services import open_service
+from workers.phone.touch import Touch
 
 #: What we speak; what is not listed here adb does not use.
 _FEATURES = "shell_v2,cmd,stat_v2,ls_v2,fixed_push_mkdir"
@@ -54,6 +56,8 @@ class Phone:
         self.log = ActivityLog(serial, log_file)
         self.settings = dict(_SETTINGS)
         self.display = Display(list(apps))
+        self.keypad = Keypad(self.display)
+        self.touch = Touch(self.display, self.keypad)
         self._link_state = LinkState.DEVICE
         self._on_link_change: list[Callable[[], None]] = []
 

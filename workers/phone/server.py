@@ -1,7 +1,7 @@
 """Serves phones on TCP ports, each as its own adbd."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from workers.phone.adbd.connection import Connection
@@ -15,6 +15,7 @@ class PhoneServer:
         self.phone = phone
         self._connections: set[Connection] = set()
         self._server: asyncio.Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def address(self) -> str:
@@ -30,6 +31,7 @@ class PhoneServer:
     async def start(self, *, port: int = 0) -> None:
         """Listen; port 0 picks a free one."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+        self._loop = asyncio.get_running_loop()
         self.phone.on_link_change(self.drop_connections)
 
     async def stop(self) -> None:
@@ -39,7 +41,11 @@ class PhoneServer:
         await asyncio.gather(*(connection.stop() for connection in list(self._connections)))
 
     def drop_connections(self) -> None:
-        """Cut every connection, as a pulled cable does; the adb server comes back by itself."""
+        """Cut every connection, as a pulled cable does; the adb server comes back by itself. Safe from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._drop_now)
+
+    def _drop_now(self) -> None:
         for connection in self._connections:
             connection.drop()
 
@@ -54,7 +60,7 @@ class PhoneServer:
 
 
 @asynccontextmanager
-async def serve_phone(phone: Phone, *, port: int = 0) -> AsyncIterator[PhoneServer]:
+async def serve_phone(phone: Phone, *, port: int = 0) -> AsyncGenerator[PhoneServer]:
     """Serve a phone while the block runs."""
     server = PhoneServer(phone)
     await server.start(port=port)

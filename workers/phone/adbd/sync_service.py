@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from workers.phone.adbd.stream import Stream
 from workers.phone.files import Entry, FileRefused, Files
@@ -29,7 +30,7 @@ async def serve_sync(stream: Stream, files: Files, watch: Watch) -> None:
             await _fail(stream, f"unknown request {request!r} with {length} bytes of path")
             return
         path = (await stream.read_exactly(length)).decode(errors="replace")
-        await watch(request.decode(), path, lambda: answer(stream, files, path))  # noqa: B023 - awaited at once
+        await watch(request.decode(), path, partial(answer, stream, files, path))
 
 
 async def _stat(stream: Stream, files: Files, path: str) -> None:

@@ -24,7 +24,7 @@ class AppDescriptionInvalid(Exception):
 
 
 class Swipe(Strict):
-    """A swipe that starts in `from`, ends in `to` and moves the finger in `finger`'s direction; each may be left out."""
+    """A swipe that starts in `from`, ends in `to` and moves in `finger`'s direction; each may be left out."""
 
     start: Region | None = Field(default=None, alias="from")
     end: Region | None = Field(default=None, alias="to")
@@ -53,12 +53,12 @@ class AppDescription(Strict):
     activity: str = ".MainActivity"
     start: str
     #: Variables that live as long as the app runs.
-    state: dict[Variable, Value] = {}
+    state: dict[Variable, Value] = Field(default_factory=dict)
     #: Variables that also survive a stop of the app; clearing its data resets them.
-    saved: dict[Variable, Value] = {}
+    saved: dict[Variable, Value] = Field(default_factory=dict)
     screens: dict[str, Screen] = Field(min_length=1)
     #: Links (beginnings of URLs) and the screens that they open.
-    links: dict[str, str] = {}
+    links: dict[str, str] = Field(default_factory=dict)
 
     @property
     def component(self) -> str:

@@ -14,7 +14,7 @@ class Strict(BaseModel):
 
 
 def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
+    return [value] if isinstance(value, str | dict | BaseModel | Condition) else value
 
 
 def _condition(value: Any) -> Condition:

@@ -1,4 +1,4 @@
-"""Puts nodes where they belong: columns and rows, a scroll container for the rest, `place` for what says where it is."""
+"""Puts nodes where they belong: in columns and rows, in what is left of the height, or where their `place` says."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from workers.phone.app.nodes import Box, Node, Row, Scroll, Text, TextField, Tog
 from workers.phone.app.placed import Bounds, Placed
 from workers.phone.app.words import Value, Values, fill
 
-_PASSWORD_DOT = "•"
+_HIDDEN_LETTER = "•"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Layout:
         is_password = isinstance(node, TextField) and node.password
         hint = fill(node.hint, values) if isinstance(node, TextField) else ""
         # Android shows and reports the hint as the text of an empty field.
-        field_text = (_PASSWORD_DOT * len(typed) if is_password else typed) or hint
+        field_text = (_HIDDEN_LETTER * len(typed) if is_password else typed) or hint
         return Placed(
             android_class=node.class_ or node.android_class,
             package=self._package,

@@ -81,14 +81,14 @@ class Placed:
         for child in self.children:
             yield from child.walk()
 
-    def at(self, x: int, y: int) -> list["Placed"]:
-        """The topmost node under a point that would take a touch, and what surrounds it, innermost first."""
+    def touched_at(self, x: int, y: int) -> "Placed | None":
+        """The topmost node under a point that takes a touch; what only stands there lets it through."""
         if not self.bounds.contains(x, y):
-            return []
+            return None
         for child in reversed(self.children):
-            if found := child.at(x, y):
-                return [*found, self]
-        return [self] if self.takes_touch else []
+            if (found := child.touched_at(x, y)) is not None:
+                return found
+        return self if self.takes_touch else None
 
     @property
     def takes_touch(self) -> bool:

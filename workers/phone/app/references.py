@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from workers.phone.app.description import AppDescription
-from workers.phone.app.effects import Add, Assign, Effect, Goto, Toast, Toggle
+from workers.phone.app.effects import Add, Assign, Conditions, Effect, Goto, Toast, Toggle
 from workers.phone.app.nodes import Node, TextField, Toggleable, children
-from workers.phone.app.words import Condition, Value, placeholders
+from workers.phone.app.words import Value, placeholders
 
 
 def broken_references(app: AppDescription) -> Iterator[str]:
@@ -45,8 +45,8 @@ class _References:
         for field, text in (("text", node.label), ("id", node.id), ("desc", node.desc)):
             yield from self._text(f"{at}.{field}", text, has_item=has_item)
         for field in ("when", "enabled", "selected"):
-            conditions: object = getattr(node, field)
-            if isinstance(conditions, tuple):
+            conditions: bool | Conditions = getattr(node, field)
+            if not isinstance(conditions, bool):
                 yield from self._conditions(f"{at}.{field}", conditions, has_item=has_item)
         for field in ("tap", "long_press", "double_tap", "touch", "submit"):
             yield from self._effects(f"{at}.{field}", getattr(node, field, ()), has_item=has_item)
@@ -90,7 +90,7 @@ class _References:
     def _text(self, at: str, text: str, *, has_item: bool) -> Iterator[str]:
         yield from self._known(at, placeholders(text), has_item=has_item)
 
-    def _conditions(self, at: str, conditions: tuple[Condition, ...], *, has_item: bool) -> Iterator[str]:
+    def _conditions(self, at: str, conditions: Conditions, *, has_item: bool) -> Iterator[str]:
         for condition in conditions:
             yield from self._known(at, condition.names, has_item=has_item)
 

@@ -106,7 +106,7 @@ class RunningApp:
     def is_loading(self, now: float) -> bool:
         return now < self.visit.opened_at + self.screen.after_ms / 1000
 
-    def _apply(self, effect: Effect, item: str | int | None, *, now: float) -> None:
+    def _apply(self, effect: Effect, item: str | int | None, *, now: float) -> None:  # noqa: C901 - a case for each
         values = self.values if item is None else {**self.values, "item": item}
         if not all(condition.holds(values) for condition in effect.when):
             return

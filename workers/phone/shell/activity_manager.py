@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from workers.phone.shell.registry import Call, command
+from workers.phone.faults import ConnectionCut
+from workers.phone.shell.call import Call, Command
 
 _WITH_VALUE = frozenset({"-n", "-a", "-c", "-d", "-p", "-f", "-t", "--user", "--display", "--windowingMode", "-R"})
 _WITH_TWO_VALUES = frozenset({"--es", "--ez", "--ei", "--el", "--ef", "-e", "--eu", "--esa", "--ecn"})
@@ -40,7 +41,6 @@ def _intent(words: tuple[str, ...]) -> _Intent:
     return intent
 
 
-@command("am")
 async def am(call: Call) -> int:
     verb, words = call.arguments[:1], call.arguments[1:]
     match verb:
@@ -107,7 +107,6 @@ def _start(call: Call, intent: _Intent) -> int:
     return 0
 
 
-@command("monkey")
 async def monkey(call: Call) -> int:
     """Only what launches an app: `monkey -p PACKAGE -c android.intent.category.LAUNCHER 1`."""
     call.print(f"  bash arg: {' '.join(call.arguments)}")
@@ -120,9 +119,14 @@ async def monkey(call: Call) -> int:
     return 0
 
 
-@command("reboot")
 async def reboot(call: Call) -> int:
     """Apps end and every connection is cut; the phone is back at once."""
     call.phone.reboot()
-    call.phone.link_state = call.phone.link_state
-    return 0
+    raise ConnectionCut
+
+
+COMMANDS: dict[str, Command] = {
+    "am": am,
+    "monkey": monkey,
+    "reboot": reboot,
+}

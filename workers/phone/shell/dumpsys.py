@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 from workers.phone.app import keyboard, launcher, metrics
-from workers.phone.shell.registry import Call, command
+from workers.phone.shell.call import Call, Command
 
 _USER_PACKAGE_FLAGS = "HAS_CODE ALLOW_CLEAR_USER_DATA ALLOW_BACKUP"
 
 
-@command("dumpsys")
 async def dumpsys(call: Call) -> int:
     if call.arguments[:1] in {(), ("-l",)}:
         call.print("Currently running services:")
@@ -154,4 +153,9 @@ _SERVICES: dict[str, Callable[[Call], int | None]] = {
     "package": _package,
     "power": _power,
     "window": _window,
+}
+
+
+COMMANDS: dict[str, Command] = {
+    "dumpsys": dumpsys,
 }

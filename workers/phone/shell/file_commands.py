@@ -5,7 +5,7 @@ import posixpath
 import time
 
 from workers.phone.files import Entry, FileRefused
-from workers.phone.shell.registry import Call, command
+from workers.phone.shell.call import Call, Command
 
 
 def _words(call: Call) -> list[str]:
@@ -16,7 +16,6 @@ def _flags(call: Call) -> str:
     return "".join(word[1:] for word in call.arguments if word.startswith("-"))
 
 
-@command("ls")
 async def ls(call: Call) -> int:
     exit_code = 0
     for path in _words(call) or ["/"]:
@@ -36,7 +35,6 @@ def _long(name: str, entry: Entry) -> str:
     return f"{kind} 1 shell shell {entry.size_bytes:>8} {when} {name}"
 
 
-@command("cat")
 async def cat(call: Call) -> int:
     if not _words(call):
         call.stdout += call.stdin
@@ -50,7 +48,6 @@ async def cat(call: Call) -> int:
     return exit_code
 
 
-@command("rm")
 async def rm(call: Call) -> int:
     exit_code = 0
     for path in _words(call):
@@ -67,7 +64,6 @@ async def rm(call: Call) -> int:
     return exit_code
 
 
-@command("mkdir")
 async def mkdir(call: Call) -> int:
     exit_code = 0
     for path in _words(call):
@@ -76,14 +72,13 @@ async def mkdir(call: Call) -> int:
             continue
         try:
             if "p" not in _flags(call) and call.phone.files.find(posixpath.dirname(path.rstrip("/"))) is None:
-                raise FileRefused("No such file or directory")
+                raise FileRefused("No such file or directory")  # noqa: TRY301 - as if the files had said it
             call.phone.files.make_folder(path)
         except FileRefused as refused:
             exit_code = call.fail(f"mkdir: '{path}': {refused}")
     return exit_code
 
 
-@command("touch")
 async def touch(call: Call) -> int:
     for path in _words(call):
         entry = call.phone.files.find(path)
@@ -91,14 +86,12 @@ async def touch(call: Call) -> int:
     return 0
 
 
-@command("chmod")
 async def chmod(call: Call) -> int:
     """Every file of the phone belongs to the shell: modes are accepted and mean nothing."""
     missing = [path for path in _words(call)[1:] if call.phone.files.find(path) is None]
     return call.fail(f"chmod: {missing[0]}: No such file or directory") if missing else 0
 
 
-@command("wc")
 async def wc(call: Call) -> int:
     content = b"".join(call.phone.files.read(path) for path in _words(call)) if _words(call) else call.stdin
     numbers = {"l": content.count(b"\n"), "w": len(content.split()), "c": len(content)}
@@ -106,8 +99,19 @@ async def wc(call: Call) -> int:
     return 0
 
 
-@command("base64")
 async def to_base64(call: Call) -> int:
     content = call.phone.files.read(_words(call)[0]) if _words(call) else call.stdin
     call.stdout += base64.b64decode(content) if "d" in _flags(call) else base64.encodebytes(content)
     return 0
+
+
+COMMANDS: dict[str, Command] = {
+    "ls": ls,
+    "cat": cat,
+    "rm": rm,
+    "mkdir": mkdir,
+    "touch": touch,
+    "chmod": chmod,
+    "wc": wc,
+    "base64": to_base64,
+}

@@ -1,8 +1,8 @@
 """`input`: taps, swipes, text and keys."""
 
 from workers.phone import keys
-from workers.phone.display import LONG_PRESS_MS, Display
-from workers.phone.shell.registry import Call, command
+from workers.phone.shell.call import Call, Command
+from workers.phone.touch import LONG_PRESS_MS
 
 _FAILED = 255
 _SOURCES = ("keyboard", "dpad", "touchscreen", "touchpad", "mouse", "trackball", "stylus", "gamepad")
@@ -17,7 +17,6 @@ java.lang.NullPointerException: Attempt to get length of null array
 \tat android.os.ShellCommand.exec(ShellCommand.java:38)"""
 
 
-@command("input")
 async def input_event(call: Call) -> int:
     words = list(call.arguments)
     if words and words[0] in _SOURCES:
@@ -26,19 +25,20 @@ async def input_event(call: Call) -> int:
         del words[:2]
     match words:
         case ["tap", x, y]:
-            return _tap(call, x, y)
+            exit_code = _tap(call, x, y)
         case ["swipe", *numbers] if len(numbers) in {4, 5}:
-            return _swipe(call, numbers, least_ms=0)
+            exit_code = _swipe(call, numbers, least_ms=0)
         case ["draganddrop", *numbers] if len(numbers) in {4, 5}:
-            return _swipe(call, numbers, least_ms=LONG_PRESS_MS)
+            exit_code = _swipe(call, numbers, least_ms=LONG_PRESS_MS)
         case ["text", text, *_]:
-            return _text(call, text)
+            exit_code = _text(call, text)
         case ["keyevent", *names] if names:
-            return _keys(call, [name for name in names if not name.startswith("--")])
+            exit_code = _keys(call, [name for name in names if not name.startswith("--")])
         case [verb, *_]:
-            return call.fail(f"Error: Invalid arguments for command: {verb}", exit_code=_FAILED)
+            exit_code = call.fail(f"Error: Invalid arguments for command: {verb}", exit_code=_FAILED)
         case _:
-            return call.fail("Usage: input [<source>] [-d DISPLAY_ID] <command> [<arg>...]", exit_code=_FAILED)
+            exit_code = call.fail("Usage: input [<source>] [-d DISPLAY_ID] <command> [<arg>...]", exit_code=_FAILED)
+    return exit_code
 
 
 def _pixels(call: Call, words: list[str]) -> list[int] | None:
@@ -53,7 +53,7 @@ def _tap(call: Call, x: str, y: str) -> int:
     point = _pixels(call, [x, y])
     if point is None:
         return _FAILED
-    call.phone.display.tap(*point)
+    call.phone.touch.press((point[0], point[1]))
     return 0
 
 
@@ -63,7 +63,7 @@ def _swipe(call: Call, words: list[str], *, least_ms: int) -> int:
         return _FAILED
     left, top, right, bottom, *duration_ms = numbers
     held_ms = max(least_ms, *duration_ms, 0) if duration_ms else max(least_ms, _DEFAULT_SWIPE_MS)
-    call.phone.display.swipe((left, top), (right, bottom), duration_ms=held_ms)
+    call.phone.touch.swipe((left, top), (right, bottom), duration_ms=held_ms)
     return 0
 
 
@@ -72,43 +72,22 @@ def _text(call: Call, text: str) -> int:
         # The key map has no keys for these letters; Android types nothing and prints its exception.
         return call.fail(_NO_EVENTS_FOR_TEXT, exit_code=_FAILED)
     first, *rest = text.replace("%s", " ").split("\n")
-    call.phone.display.type_text(first)
+    call.phone.keypad.type_text(first)
     for line in rest:
-        call.phone.display.enter()
-        call.phone.display.type_text(line)
+        call.phone.keypad.press("ENTER")
+        call.phone.keypad.type_text(line)
     return 0
 
 
 def _keys(call: Call, names: list[str]) -> int:
     for name in names:
-        code = keys.key_code(name)
-        if code is None:
+        key = keys.key_meant(name)
+        if key is None:
             return call.fail(f"Error: Unknown keycode: {name}", exit_code=_FAILED)
-        _press(call.phone.display, code)
+        call.phone.keypad.press(key)
     return 0
 
 
-def _press(display: Display, code: int) -> None:
-    match code:
-        case 26:
-            display.is_on = not display.is_on
-        case 223:
-            display.is_on = False
-        case 224:
-            display.is_on = True
-        case _ if not display.is_on:
-            pass
-        case 3:
-            display.go_home()
-        case 4 | 111:
-            display.back()
-        case 66 | 160:
-            display.enter()
-        case 67:
-            display.delete()
-        case 61:
-            display.focus_next()
-        case _ if code in keys.TYPED:
-            display.type_text(keys.TYPED[code])
-        case _:
-            pass  # volume, media and the like change nothing that can be seen
+COMMANDS: dict[str, Command] = {
+    "input": input_event,
+}

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workers.phone.files import FileRefused
+from workers.phone.shell.call import Call, is_action
 from workers.phone.shell.commands import COMMANDS
 from workers.phone.shell.reader import Redirection, ShellSyntaxError, Simple, Step, Variable, Word, parse
-from workers.phone.shell.registry import Call, is_action
 
 if TYPE_CHECKING:
     from workers.phone.phone import Phone

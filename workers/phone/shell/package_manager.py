@@ -1,9 +1,9 @@
 """`pm`, and `cmd`, which is another door to the same services."""
 
 from workers.phone.shell.activity_manager import am
+from workers.phone.shell.call import Call, Command
 from workers.phone.shell.input_events import input_event
 from workers.phone.shell.properties import settings
-from workers.phone.shell.registry import Call, Command, command
 
 _NO_INSTALLS = (
     "Failure [INSTALL_FAILED_INVALID_APK: an emulated phone runs apps that are described in YAML "
@@ -17,8 +17,7 @@ _SYSTEM_PACKAGES = (
 )
 
 
-@command("pm")
-async def pm(call: Call) -> int:
+async def pm(call: Call) -> int:  # noqa: PLR0911 - one answer for each case
     installed = call.phone.display.installed
     match call.arguments:
         case ("list", "packages", *options):
@@ -73,7 +72,6 @@ def _resolve(call: Call, words: list[str]) -> int:
 _BEHIND_CMD: dict[str, Command] = {"package": pm, "activity": am, "input": input_event, "settings": settings}
 
 
-@command("cmd")
 async def cmd(call: Call) -> int:
     match call.arguments:
         case (service, *_) if service in _BEHIND_CMD:
@@ -90,3 +88,9 @@ async def cmd(call: Call) -> int:
             return call.fail(f"cmd: Can't find service: {service}", exit_code=20)
         case _:
             return call.fail("cmd: No service specified; use -l to list all services", exit_code=20)
+
+
+COMMANDS: dict[str, Command] = {
+    "pm": pm,
+    "cmd": cmd,
+}

@@ -1,22 +1,20 @@
 """Facts about the phone: getprop, settings, wm, ime, svc."""
 
 from workers.phone.app import keyboard, metrics
-from workers.phone.shell.registry import Call, command
+from workers.phone.shell.call import Call, Command
 
 
-@command("getprop")
 async def getprop(call: Call) -> int:
     properties = call.phone.properties
-    if not call.arguments:
-        for name, value in sorted(properties.items()):
-            call.print(f"[{name}]: [{value}]")
+    if call.arguments:
+        name, *default = call.arguments
+        call.print(properties.get(name, "".join(default)))
         return 0
-    default = call.arguments[1] if len(call.arguments) > 1 else ""
-    call.print(properties.get(call.arguments[0], default))
+    for name, value in sorted(properties.items()):
+        call.print(f"[{name}]: [{value}]")
     return 0
 
 
-@command("settings")
 async def settings(call: Call) -> int:
     match call.arguments:
         case ("get", ("system" | "secure" | "global") as space, key):
@@ -34,7 +32,6 @@ async def settings(call: Call) -> int:
     return 0
 
 
-@command("wm")
 async def wm(call: Call) -> int:
     match call.arguments:
         case ("size",):
@@ -46,7 +43,6 @@ async def wm(call: Call) -> int:
     return 0
 
 
-@command("svc")
 async def svc(call: Call) -> int:
     match call.arguments:
         case ("wifi" | "data" | "power" as what, value, *_):
@@ -56,7 +52,6 @@ async def svc(call: Call) -> int:
             return call.fail("svc: use svc wifi|data enable|disable")
 
 
-@command("ime")
 async def ime(call: Call) -> int:
     match call.arguments:
         case ("list", *flags):
@@ -74,3 +69,12 @@ async def ime(call: Call) -> int:
             )
         case _:
             return call.fail("ime: use ime list [-s] [-a], ime enable ID, ime set ID", exit_code=255)
+
+
+COMMANDS: dict[str, Command] = {
+    "getprop": getprop,
+    "settings": settings,
+    "wm": wm,
+    "svc": svc,
+    "ime": ime,
+}

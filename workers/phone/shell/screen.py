@@ -6,12 +6,11 @@ from workers.phone.faults import DISPLAY_WARNING, FaultKind
 from workers.phone.files import FileRefused
 from workers.phone.hierarchy import hierarchy_xml
 from workers.phone.picture.screenshot import black_png, frame_png
-from workers.phone.shell.registry import Call, command
+from workers.phone.shell.call import Call, Command
 
 _DEFAULT_DUMP = "/sdcard/window_dump.xml"
 
 
-@command("uiautomator")
 async def uiautomator(call: Call) -> int:
     if call.arguments[:1] != ("dump",):
         return call.fail("Usage: uiautomator dump [--compressed] [file]")
@@ -32,7 +31,6 @@ async def uiautomator(call: Call) -> int:
     return 0
 
 
-@command("screencap")
 async def screencap(call: Call) -> int:
     words = list(call.arguments)
     if "-d" in words:
@@ -52,3 +50,9 @@ async def screencap(call: Call) -> int:
     else:
         call.stdout += png
     return 0
+
+
+COMMANDS: dict[str, Command] = {
+    "uiautomator": uiautomator,
+    "screencap": screencap,
+}

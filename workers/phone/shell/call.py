@@ -38,19 +38,6 @@ class Call:
 
 Command = Callable[[Call], Awaitable[int]]
 
-COMMANDS: dict[str, Command] = {}
-
-
-def command(name: str) -> Callable[[Command], Command]:
-    """Make a function the command of that name."""
-
-    def register(function: Command) -> Command:
-        COMMANDS[name] = function
-        return function
-
-    return register
-
-
 #: What changes something on the phone's screen or in its apps; every prefix of words counts.
 _ACTIONS: tuple[tuple[str, ...], ...] = (
     ("input",),
