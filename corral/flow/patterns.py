@@ -15,8 +15,8 @@ from typing import Any
 from corral.flow.limits import MAX_PATTERN_CHARS
 
 #: How much of a text is looked at, by the number of open repetitions. Trying all of a text of n characters with k of
-#: them takes about n**k / k! steps; each of these is below 10**8, a second or so.
-_MATCHED_CHARS = {0: 10_000, 1: 10_000, 2: 10_000, 3: 800, 4: 220}
+#: them takes about n**k / k! steps; each of these is about 10**7, a fifth of a second.
+_MATCHED_CHARS = {0: 10_000, 1: 10_000, 2: 4_000, 3: 400, 4: 120}
 _MAX_OPEN_REPETITIONS = max(_MATCHED_CHARS)
 
 # There is no public parser of regular expressions; this one is what `re` itself uses.

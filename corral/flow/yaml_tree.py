@@ -55,8 +55,8 @@ def read_documents(source: str, *, file: str) -> list[Node]:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         problem = " ".join(part for part in (error.context, error.problem) if part)
         raise InvalidYaml(f"not valid YAML: {problem}", Place(file, line)) from error
-    # An escape such as "\UFFFFFFFF" is a ValueError in the parser that is written in Python.
-    except (yaml.YAMLError, ValueError) as error:
+    # An escape such as "\UFFFFFFFF" breaks the parser that is written in Python.
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise InvalidYaml(f"not valid YAML: {error}", Place(file)) from error
     return tree.documents
 

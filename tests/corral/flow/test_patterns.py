@@ -1,0 +1,71 @@
+import time
+
+import pytest
+
+from corral.flow.patterns import InvalidPattern, TextPattern
+
+
+def matches(pattern: str, text: str) -> bool:
+    return TextPattern.compile(pattern).matches_text(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("login", "LOGIN"),
+        (".*foo.*", "a\nfoo\nb"),
+        ("two lines", "two\nlines"),
+        ("Price (USD)", "Price (USD)"),
+        (r"\d{8}", "01234567"),
+        ("[A-Z][a-z]+ [A-Z][a-z]+", "Ada Lovelace"),
+        (".+@.+", "a@b.c"),
+        (r"(\d{1,3}\.){3}\d{1,3}", "127.0.0.1"),
+        ("(ab|cd)?x", "abx"),
+    ],
+)
+def test_a_pattern_matches_in_full_whatever_the_case_or_is_the_text_itself(pattern, text):
+    assert matches(pattern, text)
+
+
+@pytest.mark.parametrize(("pattern", "text"), [("log", "login"), (r"\d{4}", "12345"), ("foo", "bar"), ("a+b", "a + b")])
+def test_a_part_of_a_text_is_no_match(pattern, text):
+    assert not matches(pattern, text)
+
+
+def test_an_id_matches_as_a_whole_or_after_its_last_slash():
+    pattern = TextPattern.compile("button_.*")
+    assert pattern.matches_id("com.a:id/button_ok")
+    assert pattern.matches_id("button_ok")
+    assert not pattern.matches_id("com.a:id/my_button_ok")
+    assert TextPattern.compile("com.a:id/ok").matches_id("com.a:id/ok")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a+)+b",
+        "(a*)*",
+        "(a|aa)+b",
+        "(.*x){9}",
+        "((a{1,9}){1,9}){1,9}",
+        ".*a.*b.*c.*d.*e",
+        "(\\w+ ?)*x",
+        "x" * 501,
+        "((a+){3}){3}",
+        "(a?){30}a{30}",
+    ],
+)
+def test_a_pattern_that_could_take_forever_is_refused(pattern):
+    with pytest.raises(InvalidPattern):
+        TextPattern.compile(pattern)
+
+
+@pytest.mark.parametrize("pattern", [".*a.*b", ".*a.*a.*b", ".*a.*a.*a.*b", "a*a*a*a*b"])
+def test_the_worst_text_for_an_accepted_pattern_is_judged_soon(pattern):
+    begun = time.perf_counter()
+    assert not matches(pattern, "a" * 20_000)
+    assert time.perf_counter() - begun < 5  # a fifth of a second, on a machine that does nothing else
+
+
+def test_python_warnings_about_a_pattern_stay_inside():
+    assert matches("[[a]", "a")
