@@ -6,6 +6,9 @@ from corral.flow.commands.flow_command import FlowCommand
 from corral.flow.steps import step_count
 from workers.run.result import Checkpoint, RunStatus
 
+#: What the renewal has room for.
+_MAX_TEXT_CHARS = 500
+
 
 class Progress:
     """`finished` is the number of the last step that ended. It goes back when a `retry` begins again."""
@@ -18,7 +21,7 @@ class Progress:
     def begin(self, command: FlowCommand) -> int:
         """Says that `command` is about to begin, and returns its number."""
         number = self.finished + 1
-        self._on_checkpoint(Checkpoint(number, self.steps_total, command.describe(), "running"))
+        self._on_checkpoint(Checkpoint(number, self.steps_total, command.describe()[:_MAX_TEXT_CHARS], "running"))
         return number
 
     def end(self, number: int, command: FlowCommand) -> None:
@@ -26,4 +29,4 @@ class Progress:
         self.finished = number + step_count(command) - 1
 
     def close(self, status: RunStatus, text: str) -> None:
-        self._on_checkpoint(Checkpoint(self.finished, self.steps_total, text, status))
+        self._on_checkpoint(Checkpoint(self.finished, self.steps_total, text[:_MAX_TEXT_CHARS], status))
