@@ -13,6 +13,7 @@ class CallThreads:
 
     def __init__(self, name: str, *, limit: int) -> None:
         self._threads = ThreadPoolExecutor(max_workers=limit, thread_name_prefix=name)
+        self.is_closed = False
 
     async def run(self, call: Callable[[], T]) -> T:
         """The result of `call`, which carries its own deadline.
@@ -31,6 +32,7 @@ class CallThreads:
 
     def close(self) -> None:
         """No further calls. Those in flight end by their own deadlines."""
+        self.is_closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

@@ -66,8 +66,9 @@ class Device:
 
     async def close(self) -> None:
         """Removes what observing may have left on the phone, as far as it may be touched, and ends the thread."""
-        await self._threads.run(self._eyes.forget)
-        self._threads.close()
+        if not self._threads.is_closed:
+            await self._threads.run(self._eyes.forget)
+            self._threads.close()
 
     def _perform(self, action: Action) -> Outcome:  # noqa: C901, PLR0911 - one line for each action
         match action:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workers.device.command_line import CommandLine, command, in_sequence, while_successful
 from workers.device.deadline import Deadline
-from workers.device.observation import Observation, TreeMissing
+from workers.device.observation import Node, Observation, TreeMissing
 from workers.device.outcome import ErrorCode, Failed
 from workers.device.screen import Screen, ScreenSize
 from workers.device.shell import Shell
@@ -41,20 +41,13 @@ class Eyes:
 
     def observe(self) -> Observation:
         look = self._look_until_there_is_a_tree()
-        tree = look.tree
-        if isinstance(tree, Tree):
-            self._screen.turned(tree.rotation)
+        if isinstance(look.tree, TreeMissing):
+            return _observation(look.tree, self._screen.last_size, look)
+        self._screen.turned(look.tree.rotation)
         size = self._screen.size()
         if isinstance(size, Failed):
-            tree = TreeMissing(size.code, size.message)
-            size = ScreenSize(0, 0)
-        return Observation(
-            observation_id=secrets.token_hex(8),
-            width_px=size.width_px,
-            height_px=size.height_px,
-            tree=tree.root if isinstance(tree, Tree) else tree,
-            is_keyboard_shown=look.is_keyboard_shown,
-        )
+            return _observation(TreeMissing(size.code, size.message), self._screen.last_size, look)
+        return _observation(look.tree.root, size, look)
 
     def forget(self) -> None:
         """Removes the file that a dump left behind when its answer was lost."""
@@ -63,18 +56,19 @@ class Eyes:
 
     def _look_until_there_is_a_tree(self) -> _Look:
         budget = Deadline(DUMP_BUDGET_SECONDS)
-        for dumps in range(1, MAX_DUMPS + 1):
-            look = self._look(deadline_seconds=_DUMP_DEADLINE_SECONDS)
-            missing = look.tree
-            is_final = isinstance(missing, Tree) or missing.code is not ErrorCode.TREE_UNAVAILABLE
-            if is_final or dumps == MAX_DUMPS or budget.is_over:
-                return look
+        look = self._look()
+        for _ in range(MAX_DUMPS - 1):
+            if isinstance(look.tree, Tree) or look.tree.code is not ErrorCode.TREE_UNAVAILABLE or budget.is_over:
+                break
             time.sleep(_PAUSE_SECONDS)
-        raise AssertionError("MAX_DUMPS is above zero")
+            look = self._look()
+        return look
 
-    def _look(self, *, deadline_seconds: float) -> _Look:
+    def _look(self) -> _Look:
         self._may_be_left = True
-        answer = self._shell.ask(self._line(), deadline_seconds=deadline_seconds, max_output_bytes=2 * MAX_TREE_BYTES)
+        answer = self._shell.ask(
+            self._line(), deadline_seconds=_DUMP_DEADLINE_SECONDS, max_output_bytes=2 * MAX_TREE_BYTES
+        )
         if isinstance(answer, Failed):
             return _Look(TreeMissing(answer.code, answer.message), is_keyboard_shown=False)
         self._may_be_left = False
@@ -97,6 +91,16 @@ class Eyes:
                 command("dumpsys", "input_method"),
             ]
         )
+
+
+def _observation(tree: Node | TreeMissing, size: ScreenSize, look: _Look) -> Observation:
+    return Observation(
+        observation_id=secrets.token_hex(8),
+        width_px=size.width_px,
+        height_px=size.height_px,
+        tree=tree,
+        is_keyboard_shown=look.is_keyboard_shown,
+    )
 
 
 def is_keyboard_shown(dumpsys_input_method: str) -> bool:

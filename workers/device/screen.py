@@ -45,6 +45,11 @@ class Screen:
                 return failed
         return self._as_held()
 
+    @property
+    def last_size(self) -> ScreenSize:
+        """The last that is known, without asking the phone; 0x0 before it was asked."""
+        return self._as_held()
+
     def refusal(self, *points_px: tuple[int, int]) -> Failed | None:
         """Why these points cannot be touched, or None. Asks the phone again before it refuses: it may have turned."""
         size = self.size()

@@ -22,7 +22,7 @@ MAX_CHARACTERS = 10_000
 _PIECE_DEADLINE_SECONDS = 30.0
 
 _UNTYPABLE = re.compile(r"[^\x20-\x7e]")
-_PIECES = re.compile(rf"(?:%(?!s)|[^%]){{1,{PIECE_CHARACTERS - 1}}}%?|%")
+_INSIDE_PERCENT_S = re.compile(r"(?<=%)(?=s)")
 
 
 def refusal_of(text: str) -> Failed | None:
@@ -43,7 +43,11 @@ def refusal_of(text: str) -> Failed | None:
 
 def pieces_of(text: str) -> list[str]:
     """The text in pieces of a length that every phone takes, none of which holds a `%s`."""
-    return _PIECES.findall(text)
+    return [
+        part[start : start + PIECE_CHARACTERS]
+        for part in _INSIDE_PERCENT_S.split(text)
+        for start in range(0, len(part), PIECE_CHARACTERS)
+    ]
 
 
 def type_text(shell: Shell, text: str) -> Outcome:

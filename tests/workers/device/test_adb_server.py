@@ -34,13 +34,16 @@ def is_alive(pid: int) -> bool:
 
 
 async def test_it_comes_back_with_its_phones_after_it_was_killed(tmp_path):
-    async with serve_phone(Phone("A")) as a, serve_phone(Phone("B")) as b:
-        async with own_server(tmp_path, addresses=[a.address, b.address]) as server:
-            await until(lambda: is_listed(server, a.address, "device"))
-            os.kill(server.pid, signal.SIGKILL)
-            await until(lambda: server.starts == 2)
-            for phone in (a, b):
-                await until(lambda: is_listed(server, phone.address, "device"))  # noqa: B023
+    async with (
+        serve_phone(Phone("A")) as a,
+        serve_phone(Phone("B")) as b,
+        own_server(tmp_path, addresses=[a.address, b.address]) as server,
+    ):
+        await until(lambda: is_listed(server, a.address, "device"))
+        os.kill(server.pid, signal.SIGKILL)
+        await until(lambda: server.starts == 2)
+        await until(lambda: is_listed(server, a.address, "device"))
+        await until(lambda: is_listed(server, b.address, "device"))
 
 
 async def test_a_server_that_hangs_is_replaced(tmp_path, monkeypatch):
@@ -65,9 +68,12 @@ async def test_a_phone_that_appears_late_is_connected_when_it_is_there(tmp_path)
 async def test_a_silent_phone_does_not_keep_another_from_being_connected(tmp_path):
     silent = Phone("SILENT")
     silent.link_state = LinkState.OFFLINE
-    async with serve_phone(silent) as hanging, serve_phone(Phone("FINE")) as fine:
-        async with own_server(tmp_path, addresses=[hanging.address, fine.address]) as server:
-            await until(lambda: is_listed(server, fine.address, "device"), seconds=5)
+    async with (
+        serve_phone(silent) as hanging,
+        serve_phone(Phone("FINE")) as fine,
+        own_server(tmp_path, addresses=[hanging.address, fine.address]) as server,
+    ):
+        await until(lambda: is_listed(server, fine.address, "device"), seconds=5)
 
 
 async def test_stopping_ends_its_process_and_no_other(tmp_path):
@@ -92,10 +98,13 @@ async def test_another_adb_cannot_kill_it(tmp_path):
 
 async def test_it_listens_on_loopback_only(tmp_path):
     async with own_server(tmp_path) as server:
-        listening = "0A"
-        sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-        mine = [local for _, local, _, state, *_ in sockets if state == listening and local.endswith(f":{server.port:04X}")]
-        assert mine == [f"0100007F:{server.port:04X}"]
+        assert _listening_at(server.port) == [f"0100007F:{server.port:04X}"]
+
+
+def _listening_at(port: int) -> list[str]:
+    listening = "0A"
+    sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [local for _, local, _, state, *_ in sockets if state == listening and local.endswith(f":{port:04X}")]
 
 
 async def test_its_keys_and_its_log_are_in_the_state_folder(tmp_path):
@@ -123,12 +132,13 @@ def test_the_port_of_everybody_is_refused(tmp_path):
 
 
 async def test_it_dies_with_a_host_that_was_killed(tmp_path):
-    host = subprocess.Popen([sys.executable, "-c", HOST, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    pid = int(await asyncio.to_thread(host.stdout.readline))
+    host = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOST, str(tmp_path), stdout=asyncio.subprocess.PIPE
+    )
+    pid = int(await host.stdout.readline())
     assert is_alive(pid)
     host.kill()
-    host.wait()
-    host.stdout.close()
+    await host.wait()
     await until(lambda: not is_alive(pid))
 
 

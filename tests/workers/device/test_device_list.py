@@ -5,11 +5,12 @@ import pytest
 from corral.contract.fleet import DeviceState
 from workers.device.device_list import read_device_list
 
-LISTING = """\
+SEE = "see [http://developer.android.com/tools/device.html]"
+LISTING = f"""\
 R5CT10ABCDE            device usb:1-4 product:a54xnaeea model:SM_A546B device:a54x transport_id:3
 adb-R5CT10ABCDE-x2Yz (2)._adb-tls-connect._tcp device product:a54xnaeea model:SM_A546B device:a54x transport_id:14
-????????????           no permissions (missing udev rules? user is in the plugdev group); see [http://developer.android.com/tools/device.html] usb:1-2 transport_id:4
-0a388e93               no permissions (user in plugdev group; are your udev rules wrong?); see [http://developer.android.com/tools/device.html] usb:3-1
+????????????           no permissions (missing udev rules? user is in the plugdev group); {SEE} usb:1-2 transport_id:4
+0a388e93               no permissions (user in plugdev group; are your udev rules wrong?); {SEE} usb:3-1
 emulator-5554          unauthorized transport_id:5
 192.168.1.20:5555      offline transport_id:6
 (no serial number)     device usb:1-7 product:clone model:Clone_Phone_X device:clone transport_id:7

@@ -52,7 +52,12 @@ def test_a_killed_command_may_have_had_its_effect():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "Success", "Warning: Activity not started, its current task has been brought to the front", "Starting: Intent"],
+    [
+        "",
+        "Success",
+        "Warning: Activity not started, its current task has been brought to the front",
+        "Starting: Intent",
+    ],
 )
 def test_the_rest_is_done(text):
     assert verdict(text) == Done(text)
