@@ -1,0 +1,354 @@
+"""A control plane for tests of the host: the real wire, no database, and faults to order.
+
+It serves HTTP over real sockets from a thread of its own, so that nothing the host does can slow it down.
+"""
+
+import asyncio
+import json
+import threading
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+DEADLINE_SECONDS = 15.0
+HOST_ID = uuid.UUID(int=0xC0)
+
+
+@dataclass(frozen=True)
+class Page:
+    """An answer that somebody else gives."""
+
+    status: int
+    body: str = "<html>not yours</html>"
+    headers: tuple[tuple[str, str], ...] = (("content-type", "text/html"),)
+
+
+class Lost:
+    """The request is carried out, its answer never arrives."""
+
+
+class Dropped:
+    """The connection ends before the request is carried out."""
+
+
+class Hanging:
+    """The request is read and never answered."""
+
+
+@dataclass
+class Call:
+    route: str
+    body: dict[str, Any]
+    at: float
+    subject: str
+
+
+@dataclass
+class Lease:
+    lease_id: str
+    task_id: str
+    serial: str
+    expires_at: float
+    cancel_requested: bool = False
+    is_ended: bool = False
+    result: dict[str, Any] | None = None
+    seen_at: float | None = None
+
+
+@dataclass
+class Task:
+    task_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    serial: str | None = None
+    cancel_requested: bool = False
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+class FarSide:
+    """What the host talks to. Tests read and change its attributes while it runs."""
+
+    def __init__(self, *, lease_seconds: float = 6.0, renew_after_ms: int = 100) -> None:
+        self.lease_seconds = lease_seconds
+        self.renew_after_ms = renew_after_ms
+        self.heartbeat_after_ms = 250
+        self.drain_requested = False
+        self.is_away = False
+        self.incarnations: list[str] = []
+        self.calls: list[Call] = []
+        self.tasks: list[Task] = []
+        self.leases: dict[str, Lease] = {}
+        self.claims: dict[str, dict[str, Any]] = {}
+        self.artifacts: dict[str, bytes] = {}
+        self.expired: list[str] = []
+        self.always: dict[str, Any] = {}
+        self.on_call: Callable[[Call], None] = lambda call: None
+        self._ordered: dict[str, list[Any]] = defaultdict(list)
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="far-side")
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def order(self, route: str, *faults: Any) -> None:
+        """The next calls of this route meet these faults, one each."""
+        self._ordered[route].extend(faults)
+
+    def submit(self, serial: str | None = None, *, cancel_requested: bool = False, **more: Any) -> str:
+        task = Task(serial=serial, cancel_requested=cancel_requested, more=more)
+        self.tasks.append(task)
+        return task.task_id
+
+    def made(self, route: str) -> list[Call]:
+        return [call for call in self.calls if call.route == route]
+
+    def lease_of(self, task_id: str) -> Lease:
+        return next(lease for lease in self.leases.values() if lease.task_id == task_id)
+
+    def cancel(self, task_id: str) -> None:
+        self.lease_of(task_id).cancel_requested = True
+
+    # The server
+
+    def start(self) -> None:
+        self._thread.start()
+        assert self._started.wait(DEADLINE_SECONDS)
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(DEADLINE_SECONDS)
+        assert not self._thread.is_alive()
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._run())
+
+    async def _run(self) -> None:
+        self._stop = asyncio.Event()
+        self._connections: set[asyncio.Task[None]] = set()
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        self._started.set()
+        await self._stop.wait()
+        server.close()
+        for connection in list(self._connections):
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        self._connections.add(task)
+        try:
+            while await self._answer_one(reader, writer):
+                pass
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        path = head.split(" ", 2)[1].removeprefix("/internal/v1/")
+        headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+        content = await reader.readexactly(int(headers.get("content-length", 0)))
+        if self.is_away:
+            return False
+        route, subject = _route(path)
+        body = {"content": content} if route == "artifact" else json.loads(content or b"{}")
+        call = Call(route, body, time.monotonic(), subject)
+        self.calls.append(call)
+        fault = self._ordered[route].pop(0) if self._ordered[route] else self.always.get(route)
+        if fault is Dropped:
+            return False
+        if fault is Hanging:
+            # Until the host gives up.
+            return bool(await reader.read(1))
+        if isinstance(fault, Page):
+            return await _write(writer, fault.status, fault.body, fault.headers)
+        status, reply = await getattr(self, f"_{route}")(call, reader)
+        self.on_call(call)
+        if fault is Lost or self.is_away:
+            return False
+        kind = "application/json" if status < 400 else "application/problem+json"
+        return await _write(writer, status, json.dumps(reply), (("content-type", kind),))
+
+    # The calls
+
+    async def _register(self, call: Call, _reader: Any) -> tuple[int, Any]:
+        return 201, {"host_id": str(HOST_ID), "credential": "made-up"}
+
+    async def _heartbeat(self, call: Call, _reader: Any) -> tuple[int, Any]:
+        incarnation = call.body["incarnation"]
+        if incarnation in self.incarnations[:-1]:
+            return problem(409, "stale_incarnation", incarnation=incarnation)
+        if incarnation not in self.incarnations:
+            for lease in self.leases.values():
+                lease.is_ended = True
+            self.incarnations.append(incarnation)
+        return 200, {
+            "draining": self.drain_requested,
+            "heartbeat_after_ms": self.heartbeat_after_ms,
+            "lease_seconds": self.lease_seconds,
+        }
+
+    async def _claim(self, call: Call, reader: asyncio.StreamReader) -> tuple[int, Any]:
+        began, claim_id = time.monotonic(), call.body["claim_id"]
+        while True:
+            held_ms = int((time.monotonic() - began) * 1000)
+            if claim_id in self.claims:
+                return 200, self._claimed_again(claim_id, held_ms)
+            if task := next((task for task in self.tasks if self._fits(task, call)), None):
+                self.tasks.remove(task)
+                return 200, self._claimed(task, call, held_ms)
+            if held_ms >= call.body["wait_ms"] or self._stop.is_set() or reader.at_eof():
+                return 200, {"assignment": None, "held_ms": held_ms}
+            await asyncio.sleep(0.005)
+
+    def _fits(self, task: Task, call: Call) -> bool:
+        free = call.body["free_devices"]
+        return bool(free) and (task.serial is None or task.serial in free)
+
+    def _claimed(self, task: Task, call: Call, held_ms: int) -> dict[str, Any]:
+        lease = Lease(
+            lease_id=str(uuid.uuid4()),
+            task_id=task.task_id,
+            serial=task.serial or call.body["free_devices"][0],
+            expires_at=time.monotonic() + self.lease_seconds,
+            cancel_requested=task.cancel_requested,
+        )
+        self.leases[lease.lease_id] = lease
+        reply = {"assignment": assignment(lease, self.lease_seconds) | task.more, "held_ms": held_ms}
+        self.claims[call.body["claim_id"]] = reply
+        return reply
+
+    def _claimed_again(self, claim_id: str, held_ms: int) -> dict[str, Any]:
+        given = self.claims[claim_id]["assignment"]
+        lease = self.leases[given["lease_id"]]
+        remaining_ms = int((lease.expires_at - time.monotonic()) * 1000)
+        fresh = {"lease_remaining_ms": remaining_ms, "cancel_requested": lease.cancel_requested}
+        return {"assignment": given | fresh, "held_ms": held_ms}
+
+    async def _renew(self, call: Call, _reader: Any) -> tuple[int, Any]:
+        lease = self._live(call.subject)
+        if lease is None:
+            return problem(409, "stale_lease", lease_id=call.subject)
+        lease.expires_at = time.monotonic() + self.lease_seconds
+        if call.body["cancel_seen"] and lease.seen_at is None:
+            lease.seen_at = time.monotonic()
+        return 200, renewal(lease, self.lease_seconds, self.renew_after_ms)
+
+    async def _result(self, call: Call, _reader: Any) -> tuple[int, Any]:
+        lease = self.leases.get(call.subject)
+        if lease is None or (lease.is_ended and lease.result is None):
+            return problem(409, "stale_lease", lease_id=call.subject)
+        if lease.result is not None:
+            if lease.result != call.body:
+                return problem(409, "result_conflict", lease_id=call.subject)
+            return 200, self._recorded(lease, "already_recorded")
+        if call.body["status"] == "cancelled" and not lease.cancel_requested:
+            return problem(409, "cancel_not_requested", lease_id=call.subject)
+        if self._live(call.subject) is None:
+            return problem(409, "stale_lease", lease_id=call.subject)
+        lease.result, lease.is_ended = call.body, True
+        return 200, self._recorded(lease, "recorded")
+
+    async def _artifact(self, call: Call, _reader: Any) -> tuple[int, Any]:
+        _, name = call.subject.split("/")
+        self.artifacts[name] = call.body["content"]
+        return 201, {"name": name, "size_bytes": len(call.body["content"]), "sha256": "0" * 64, "is_late": False}
+
+    def _live(self, lease_id: str) -> Lease | None:
+        lease = self.leases.get(lease_id)
+        if lease is None or lease.is_ended:
+            return None
+        if time.monotonic() > lease.expires_at:
+            self.expired.append(lease_id)
+            lease.is_ended = True
+            return None
+        return lease
+
+    def _recorded(self, lease: Lease, status: str) -> dict[str, Any]:
+        return {"status": status, "task_id": lease.task_id, "task_status": lease.result["status"]}
+
+
+def assignment(lease: Lease, lease_seconds: float) -> dict[str, Any]:
+    return {
+        "task_id": lease.task_id,
+        "attempt": 1,
+        "lease_id": lease.lease_id,
+        "lease_expires_at": "2026-01-01T00:00:00Z",
+        "lease_remaining_ms": int(lease_seconds * 1000),
+        "lease_seconds": lease_seconds,
+        "cancel_requested": lease.cancel_requested,
+        "device_serial": lease.serial,
+        "kind": "flow",
+        "flow": "appId: com.example\n---\n- back\n",
+        "a_field_of_a_newer_control_plane": True,
+    }
+
+
+def renewal(lease: Lease, lease_seconds: float, renew_after_ms: int) -> dict[str, Any]:
+    return {
+        "status": "renewed",
+        "lease_id": lease.lease_id,
+        "lease_expires_at": "2026-01-01T00:00:00Z",
+        "lease_remaining_ms": int(lease_seconds * 1000),
+        "held_ms": 0,
+        "renew_after_ms": renew_after_ms,
+        "cancel_requested": lease.cancel_requested,
+    }
+
+
+def problem(status: int, code: str, **context: Any) -> tuple[int, dict[str, Any]]:
+    kind = f"urn:corral:problem:{code}"
+    return status, {"type": kind, "title": code, "status": status, "code": code, "detail": code, "context": context}
+
+
+def _route(path: str) -> tuple[str, str]:
+    match path.split("/"):
+        case ["hosts", "register"]:
+            return "register", ""
+        case ["hosts", host_id, ("heartbeat" | "claim") as route]:
+            return route, host_id
+        case ["leases", lease_id, ("renew" | "result") as route]:
+            return route, lease_id
+        case ["leases", lease_id, "artifacts", name]:
+            return "artifact", f"{lease_id}/{name}"
+    raise AssertionError(f"no such route: {path}")
+
+
+async def _write(writer: asyncio.StreamWriter, status: int, body: str, headers: tuple[tuple[str, str], ...]) -> bool:
+    content = body.encode()
+    lines = [f"HTTP/1.1 {status} X", *(f"{name}: {value}" for name, value in headers)]
+    lines.append(f"content-length: {len(content)}")
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + content)
+    await writer.drain()
+    return True
+
+
+async def until(condition: Callable[[], Any], *, seconds: float = DEADLINE_SECONDS) -> None:
+    """Wait for a condition, or fail."""
+    ends_at = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends_at, "it did not come to that in time"
+        await asyncio.sleep(0.005)
+
+
+@pytest.fixture
+def far_side() -> Iterator[FarSide]:
+    side = FarSide()
+    side.start()
+    yield side
+    side.stop()
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
