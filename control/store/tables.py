@@ -64,6 +64,8 @@ hosts = Table(
     Column("version", Text),
     _json("supported_commands"),
     Column("incarnation", UUID),
+    # Former lives: one that speaks again is a process that should be dead.
+    _json("retired_incarnations"),
     Column("is_online", Boolean, nullable=False),
     Column("is_drain_requested", Boolean, nullable=False),
     Column("is_draining", Boolean, nullable=False),

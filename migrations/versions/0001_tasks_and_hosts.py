@@ -38,6 +38,7 @@ def upgrade() -> None:
             version TEXT,
             supported_commands JSONB NOT NULL,
             incarnation UUID,
+            retired_incarnations JSONB NOT NULL,
             is_online BOOLEAN NOT NULL,
             is_drain_requested BOOLEAN NOT NULL,
             is_draining BOOLEAN NOT NULL,

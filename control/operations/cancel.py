@@ -1,0 +1,71 @@
+"""Ask for a task to be stopped."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from control.operations.plane import Job, Plane
+from control.operations.views import receipt
+from control.store.database import Transaction
+from control.store.tasks import task_detail
+from control.store.transitions import request_cancel
+from corral.contract.tasks import TaskCancellationResponse, TaskStatus
+from corral.failpoints import failpoint
+
+
+class CancellationRequestStatus(StrEnum):
+    """What became of the request. `requested` also for a queued task, whose status is `cancelled` from then on."""
+
+    REQUESTED = "requested"
+    ALREADY_REQUESTED = "already_requested"
+    ALREADY_TERMINAL = "already_terminal"
+    NOT_FOUND = "not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """The answer to a request. `response` is missing where there is no such task, or it has ended by itself."""
+
+    request_status: CancellationRequestStatus
+    task_status: TaskStatus | None = None
+    response: TaskCancellationResponse | None = None
+
+
+def request_task_cancellation(plane: Plane, task_id: UUID, *, actor: str, reason: str | None) -> Cancellation:
+    """Stop a task: at once where nothing runs, else its host is told until the task has ended.
+
+    The request is durable when this returns. Asking again changes nothing and answers with the first request.
+    """
+    with plane.database.transaction() as tx:
+        changed = request_cancel(tx, task_id, actor=actor, reason=reason)
+        if changed is None:
+            return _answer_from_row(tx, task_id)
+        if changed["status"] == TaskStatus.ASSIGNED:
+            tx.after_commit(lambda: plane.doorbell.ring(Job.SETTLE_CANCELS))
+        status = TaskStatus(changed["status"])
+        answer = Cancellation(CancellationRequestStatus.REQUESTED, status, _response(tx, task_id, status))
+    failpoint("cancel.committed")
+    return answer
+
+
+def _answer_from_row(tx: Transaction, task_id: UUID) -> Cancellation:
+    row = task_detail(tx, task_id)
+    if row is None:
+        return Cancellation(CancellationRequestStatus.NOT_FOUND)
+    status = TaskStatus(row["status"])
+    if not status.is_terminal:
+        return Cancellation(CancellationRequestStatus.ALREADY_REQUESTED, status, _response(tx, task_id, status))
+    response = _response(tx, task_id, status) if status is TaskStatus.CANCELLED else None
+    return Cancellation(CancellationRequestStatus.ALREADY_TERMINAL, status, response)
+
+
+def _response(tx: Transaction, task_id: UUID, status: TaskStatus) -> TaskCancellationResponse:
+    story = receipt(tx, task_id)
+    assert story is not None  # noqa: S101 - the request is in the audit trail since this transaction or an earlier one
+    return TaskCancellationResponse(
+        task_id=task_id,
+        status=status,
+        cancel_requested_at=story.requested_at,
+        cancel_reason=story.reason,
+        cancellation=story,
+    )

@@ -1,0 +1,91 @@
+"""Who may call: API keys of people and programs, credentials of hosts. Both are stored as hashes alone.
+
+A secret is 32 random bytes, so a plain SHA-256 of it cannot be guessed backwards, and checking one costs microseconds.
+"""
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from uuid import UUID
+
+from control.domain.errors import Unauthenticated
+from control.operations.plane import Plane
+from control.store import hosts, keys
+from corral.contract.fleet import ApiKeyCreated, Scope
+
+_KEY_PREFIX = "corral"
+_HOST_PREFIX = "corralhost"
+_ID_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+_NOTHING = hashlib.sha256(b"").digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who calls, as the audit trail names them, and what they may do."""
+
+    actor: str
+    scopes: frozenset[Scope]
+
+
+def create_api_key(plane: Plane, *, name: str, scopes: list[Scope]) -> ApiKeyCreated:
+    """Make a key; its secret is in this answer and nowhere else."""
+    key_id = "".join(secrets.choice(_ID_ALPHABET) for _ in range(10))
+    secret = secrets.token_urlsafe(32)
+    granted = sorted(set(scopes))
+    with plane.database.transaction() as tx:
+        created_at = keys.insert_api_key(
+            tx, key_id=key_id, name=name, secret_hash=_hash(secret), scopes=[scope.value for scope in granted]
+        )
+    api_key = f"{_KEY_PREFIX}_{key_id}_{secret}"
+    return ApiKeyCreated(key_id=key_id, name=name, scopes=granted, api_key=api_key, created_at=created_at)
+
+
+def authenticate_key(plane: Plane, token: str) -> Principal:
+    """Whose key this is.
+
+    Raises:
+        Unauthenticated: it is nobody's.
+    """
+    key_id, secret = _parts(token, _KEY_PREFIX)
+    with plane.database.transaction() as tx:
+        row = keys.find_api_key(tx, key_id)
+    stored = bytes(row["secret_hash"]) if row else _NOTHING
+    if not hmac.compare_digest(stored, _hash(secret)) or row is None:
+        raise Unauthenticated("this API key is not known here")
+    return Principal(actor=f"key:{row['name']}", scopes=frozenset(Scope(scope) for scope in row["scopes"]))
+
+
+def authenticate_host(plane: Plane, token: str) -> UUID:
+    """Which host this credential belongs to.
+
+    Raises:
+        Unauthenticated: to none.
+    """
+    name, secret = _parts(token, _HOST_PREFIX)
+    try:
+        host_id = UUID(name)
+    except ValueError:
+        raise Unauthenticated("this is not the credential of a host") from None
+    with plane.database.transaction() as tx:
+        stored = hosts.credential_hash_of(tx, host_id)
+    if not hmac.compare_digest(stored or _NOTHING, _hash(secret)) or stored is None:
+        raise Unauthenticated("this host credential is not known here")
+    return host_id
+
+
+def host_credential(host_id: UUID) -> tuple[str, bytes]:
+    """A fresh credential for a host, and the hash of its secret."""
+    secret = secrets.token_urlsafe(32)
+    return f"{_HOST_PREFIX}_{host_id.hex}_{secret}", _hash(secret)
+
+
+def _parts(token: str, prefix: str) -> tuple[str, str]:
+    parts = token.split("_", 2)
+    if len(parts) != 3 or parts[0] != prefix or not parts[1].isascii() or not parts[1].isalnum():  # noqa: PLR2004
+        raise Unauthenticated(f"a token looks like {prefix}_<id>_<secret>")
+    return parts[1], parts[2]
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

@@ -1,0 +1,45 @@
+"""Keep a lease alive, and tell its holder whether somebody wants the task stopped."""
+
+from uuid import UUID
+
+from control.domain.errors import StaleLease
+from control.operations.plane import Plane
+from control.store import leases
+from control.store.events import record_event
+from corral.contract.host_protocol import LeaseRenewalRequest, LeaseRenewalResponse
+from corral.contract.tasks import TaskEventKind
+from corral.failpoints import failpoint
+
+
+def renew_lease(plane: Plane, host_id: UUID, lease_id: UUID, renewal: LeaseRenewalRequest) -> LeaseRenewalResponse:
+    """Extend the lease by its full length; a pending cancel is said in every answer until the task has ended.
+
+    Raises:
+        StaleLease: the lease has ended, or is another host's.
+    """
+    timing = plane.timing
+    with plane.database.transaction() as tx:
+        row = leases.renew_lease(
+            tx,
+            lease_id=lease_id,
+            host_id=host_id,
+            lease_seconds=timing.lease_seconds,
+            progress=renewal.progress.model_dump(mode="json") if renewal.progress else None,
+        )
+        if row is None:
+            raise stale_lease(lease_id)
+        facts = [TaskEventKind.CANCEL_DELIVERED, *([TaskEventKind.CANCEL_SEEN] if renewal.cancel_seen else [])]
+        for fact in facts if row["cancel_requested"] else ():
+            record_event(tx, fact, task_id=row["task_id"], attempt=row["attempt"], actor=f"host:{host_id}")
+    failpoint("renew.committed")
+    return LeaseRenewalResponse(
+        lease_id=lease_id,
+        lease_expires_at=row["expires_at"],
+        lease_remaining_ms=round(timing.lease_seconds * 1000),
+        renew_after_ms=round(timing.renew_after_seconds * 1000),
+        cancel_requested=row["cancel_requested"],
+    )
+
+
+def stale_lease(lease_id: UUID) -> StaleLease:
+    return StaleLease(f"lease {lease_id} has ended; stop the run and claim again", lease_id=str(lease_id))

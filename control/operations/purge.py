@@ -1,0 +1,16 @@
+"""Forget what ended long ago."""
+
+from control.operations.plane import Plane
+from control.store.database import retried_on_deadlock
+from control.store.tasks import delete_tasks, ended_tasks
+
+
+@retried_on_deadlock
+def purge(plane: Plane) -> int:
+    """Delete ended tasks past their retention, with their trail and artefacts. A task that runs is never touched."""
+    with plane.database.transaction() as tx:
+        task_ids = ended_tasks(tx, older_than_days=plane.timing.retention_days)
+        artifact_ids = delete_tasks(tx, task_ids) if task_ids else []
+    for artifact_id in artifact_ids:
+        plane.artifacts.delete(artifact_id)
+    return len(task_ids)

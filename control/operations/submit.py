@@ -1,0 +1,108 @@
+"""Take in a task."""
+
+import hashlib
+from dataclasses import dataclass
+from uuid import UUID
+
+from control.domain.errors import IdempotencyKeyReused, InvalidFlow, KindNotSupported
+from control.domain.requirements import requirement_class
+from control.operations.plane import Job, Plane
+from control.operations.tasks import show_task_in
+from control.store.database import Transaction
+from control.store.events import record_event
+from control.store.tasks import find_idempotency_key, insert_idempotency_key, insert_task
+from corral.contract.identifiers import uuid7
+from corral.contract.problems import FieldProblem
+from corral.contract.tasks import TaskDetail, TaskEventKind, TaskKind, TaskSubmission
+from corral.failpoints import failpoint
+from corral.flow.errors import FlowError
+from corral.flow.parser import parse_flow
+
+#: The name under which a flow's own text is known in errors; its included files keep their paths.
+FLOW_NAME = "flow.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The task; `is_replay` where the same request had been taken in before."""
+
+    task: TaskDetail
+    is_replay: bool
+
+
+class _KeyTaken(Exception):  # noqa: N818 - somebody used the key in the same moment
+    """Read what they made of it."""
+
+
+def submit_task(plane: Plane, submission: TaskSubmission, *, actor: str, idempotency_key: str | None) -> Submitted:
+    """Queue a task, once for each idempotency key.
+
+    Raises:
+        KindNotSupported: the kind is known and not built.
+        InvalidFlow: the flow cannot be run; the context names file, line and command.
+        IdempotencyKeyReused: the key stands for another request of this actor.
+    """
+    name = _checked_name(submission)
+    request_hash = hashlib.sha256(submission.model_dump_json().encode()).digest()
+    try:
+        submitted = _insert(plane, submission, name, actor=actor, key=idempotency_key, request_hash=request_hash)
+    except _KeyTaken:
+        submitted = _insert(plane, submission, name, actor=actor, key=idempotency_key, request_hash=request_hash)
+    failpoint("submit.committed")
+    return submitted
+
+
+def _insert(
+    plane: Plane, submission: TaskSubmission, name: str | None, *, actor: str, key: str | None, request_hash: bytes
+) -> Submitted:
+    with plane.database.transaction() as tx:
+        if key is not None and (known := _known(tx, actor=actor, key=key, request_hash=request_hash)):
+            return Submitted(task=show_task_in(tx, known), is_replay=True)
+        task_id = uuid7()
+        insert_task(
+            tx, task_id, submission, name=name, requirement_class=requirement_class(submission.requires), actor=actor
+        )
+        record_event(tx, TaskEventKind.QUEUED, task_id=task_id, attempt=0, actor=actor)
+        if key is not None and not insert_idempotency_key(
+            tx, actor=actor, key=key, request_hash=request_hash, task_id=task_id
+        ):
+            raise _KeyTaken
+        tx.after_commit(lambda: plane.doorbell.ring(Job.ASSIGN_TASKS))
+        return Submitted(task=show_task_in(tx, task_id), is_replay=False)
+
+
+def _known(tx: Transaction, *, actor: str, key: str, request_hash: bytes) -> UUID | None:
+    row = find_idempotency_key(tx, actor=actor, key=key)
+    if row is None:
+        return None
+    if bytes(row["request_hash"]) != request_hash:
+        raise IdempotencyKeyReused(
+            "this Idempotency-Key was sent before with another body; take a fresh key for another task",
+            task_id=str(row["task_id"]),
+        )
+    return row["task_id"]
+
+
+def _checked_name(submission: TaskSubmission) -> str | None:
+    if submission.kind is not TaskKind.FLOW:
+        raise KindNotSupported(
+            f"tasks of kind '{submission.kind}' cannot be run by this Corral; submit a task of kind 'flow'",
+            kind=submission.kind.value,
+        )
+    try:
+        flow = parse_flow(submission.flow or "", name=FLOW_NAME, files=submission.files, env=submission.env)
+    except FlowError as error:
+        raise _invalid(error) from error
+    return submission.name or (flow.name if flow.name != FLOW_NAME else None)
+
+
+def _invalid(error: FlowError) -> InvalidFlow:
+    field = "body.flow" if error.file == FLOW_NAME else f"body.files.{error.file}"
+    return InvalidFlow(
+        str(error),
+        errors=[FieldProblem(location=field, message=error.message, allowed=list(error.allowed))],
+        file=error.file,
+        line=error.line,
+        command=error.command,
+        allowed=list(error.allowed),
+    )

@@ -1,0 +1,46 @@
+"""Rows made into contract models, inside the transaction that read them."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import RowMapping
+
+from control.store.database import Transaction
+from control.store.events import cancellation_facts
+from corral.contract.tasks import CancellationOutcome, CancellationReceipt, TaskEventKind, TaskView
+
+
+def task_view(row: RowMapping) -> TaskView:
+    return TaskView.model_validate({**row, "is_cancelling": row["cancel_requested_at"] is not None})
+
+
+def receipt(tx: Transaction, task_id: UUID) -> CancellationReceipt | None:
+    """The story of the task's cancel request, from the audit trail; None where nobody asked."""
+    facts = cancellation_facts(tx, task_id)
+    asked = facts.get(TaskEventKind.CANCEL_REQUESTED)
+    if asked is None:
+        return None
+    cancelled = facts.get(TaskEventKind.CANCELLED)
+    ended = cancelled or facts.get(TaskEventKind.DONE) or facts.get(TaskEventKind.FAILED)
+    how: dict[str, Any] = cancelled["details"] if cancelled else {}
+    return CancellationReceipt(
+        requested_at=asked["at"],
+        requested_by=asked["actor"],
+        reason=asked["details"].get("reason"),
+        delivered_at=_at(facts.get(TaskEventKind.CANCEL_DELIVERED)),
+        seen_at=_at(facts.get(TaskEventKind.CANCEL_SEEN)),
+        finished_at=_at(ended),
+        outcome=_outcome(is_cancelled=cancelled is not None, is_ended=ended is not None),
+        stopped_by=how.get("stopped_by"),
+        confirmed=how.get("confirmed"),
+    )
+
+
+def _outcome(*, is_cancelled: bool, is_ended: bool) -> CancellationOutcome:
+    if is_cancelled:
+        return CancellationOutcome.CANCELLED
+    return CancellationOutcome.TOO_LATE if is_ended else CancellationOutcome.PENDING
+
+
+def _at(row: RowMapping | None) -> Any:
+    return row["at"] if row else None

@@ -1,0 +1,89 @@
+"""Attempts: one row for each claim, which stays when its lease has gone."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import RowMapping
+
+from control.store.database import Transaction
+from control.store.json_text import as_json
+from corral.contract.tasks import AttemptStatus, FailureCause
+
+
+def insert_attempt(
+    tx: Transaction, *, task_id: UUID, attempt: int, lease_id: UUID, host_id: UUID, device_id: UUID, claim_id: UUID
+) -> None:
+    """Begin an attempt. The same claim cannot begin two: its id is unique on its host."""
+    tx.run(
+        """
+        INSERT INTO task_attempts (task_id, attempt, lease_id, host_id, device_id, claim_id, status, claimed_at)
+        VALUES (:task_id, :attempt, :lease_id, :host_id, :device_id, :claim_id, 'dispatched', corral_now())
+        """,
+        task_id=task_id,
+        attempt=attempt,
+        lease_id=lease_id,
+        host_id=host_id,
+        device_id=device_id,
+        claim_id=claim_id,
+    )
+
+
+def end_attempt(
+    tx: Transaction,
+    lease_id: UUID,
+    status: AttemptStatus,
+    *,
+    cause: FailureCause | None = None,
+    failure_reason: str | None = None,
+    result: dict[str, Any] | None = None,
+    report: dict[str, Any] | None = None,
+) -> None:
+    """End the attempt of a lease, with what its host reported where it did."""
+    tx.run(
+        """
+        UPDATE task_attempts
+        SET status = :status, finished_at = corral_now(), cause = :cause, failure_reason = :failure_reason,
+            result = CAST(:result AS jsonb), report = CAST(:report AS jsonb)
+        WHERE lease_id = :lease_id AND status = 'dispatched'
+        """,
+        lease_id=lease_id,
+        status=status,
+        cause=cause,
+        failure_reason=failure_reason,
+        result=as_json(result),
+        report=as_json(report),
+    )
+
+
+def attempt_by_lease(tx: Transaction, *, lease_id: UUID, host_id: UUID) -> RowMapping | None:
+    """The attempt that a lease belonged to, with the status that its task has now."""
+    return tx.row(
+        """
+        SELECT attempt.task_id, attempt.attempt, attempt.status, attempt.report, attempt.finished_at,
+               task.status AS task_status, corral_now() - attempt.finished_at AS ended_for
+        FROM task_attempts AS attempt JOIN scheduled_tasks AS task USING (task_id)
+        WHERE attempt.lease_id = :lease_id AND attempt.host_id = :host_id
+        """,
+        lease_id=lease_id,
+        host_id=host_id,
+    )
+
+
+def attempt_by_claim(tx: Transaction, *, host_id: UUID, claim_id: UUID) -> RowMapping | None:
+    """What an earlier request with the same claim id was given."""
+    return tx.row(
+        "SELECT task_id, attempt, lease_id FROM task_attempts WHERE host_id = :host_id AND claim_id = :claim_id",
+        host_id=host_id,
+        claim_id=claim_id,
+    )
+
+
+def attempts_of(tx: Transaction, task_id: UUID) -> Sequence[RowMapping]:
+    return tx.rows(
+        """
+        SELECT attempt, status, host_id, device_id, claimed_at, finished_at, cause, failure_reason, result
+        FROM task_attempts WHERE task_id = :task_id ORDER BY attempt
+        """,
+        task_id=task_id,
+    )

@@ -1,0 +1,190 @@
+"""Hosts and their devices, as they last said of themselves."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import RowMapping
+
+from control.store.database import Transaction
+from control.store.json_text import as_json
+from corral.contract.host_protocol import Heartbeat, HostRegistration, ReportedDevice
+from corral.contract.identifiers import uuid7
+
+_DEVICE_IS_BUSY = """
+    EXISTS (SELECT 1 FROM scheduled_tasks AS task
+            WHERE task.device_id = device.device_id AND task.status IN ('assigned', 'dispatched'))
+"""
+
+
+def insert_host(tx: Transaction, host_id: UUID, registration: HostRegistration, *, credential_hash: bytes) -> None:
+    """A host is known from now on; it is online from its first heartbeat on."""
+    tx.run(
+        """
+        INSERT INTO hosts (host_id, name, credential_hash, labels, facts, version, supported_commands,
+                           retired_incarnations, is_online, is_drain_requested, is_draining, registered_at)
+        VALUES (:host_id, :name, :credential_hash, CAST(:labels AS jsonb), CAST(:facts AS jsonb), :version, '[]',
+                '[]', false, false, false, corral_now())
+        """,
+        host_id=host_id,
+        name=registration.name,
+        credential_hash=credential_hash,
+        labels=as_json(registration.labels),
+        facts=as_json(registration.facts),
+        version=registration.version,
+    )
+
+
+def credential_hash_of(tx: Transaction, host_id: UUID) -> bytes | None:
+    row = tx.row("SELECT credential_hash FROM hosts WHERE host_id = :host_id", host_id=host_id)
+    return bytes(row["credential_hash"]) if row else None
+
+
+def lock_host(tx: Transaction, host_id: UUID) -> RowMapping | None:
+    """The host's row, held until the end of the transaction: claims and heartbeats of one host go one by one."""
+    return tx.row(
+        """
+        SELECT incarnation, retired_incarnations, is_online, is_drain_requested, is_draining FROM hosts
+        WHERE host_id = :host_id FOR NO KEY UPDATE
+        """,
+        host_id=host_id,
+    )
+
+
+def note_heartbeat(tx: Transaction, host_id: UUID, beat: Heartbeat) -> None:
+    """The host is alive, in this incarnation; a former one is retired for good."""
+    tx.run(
+        """
+        UPDATE hosts
+        SET last_seen_at = corral_now(), is_online = true, is_draining = :is_draining,
+            labels = CAST(:labels AS jsonb), version = coalesce(:version, version),
+            supported_commands = CAST(:supported_commands AS jsonb), incarnation = :incarnation,
+            retired_incarnations = CASE
+                WHEN incarnation IS NULL OR incarnation = :incarnation THEN retired_incarnations
+                ELSE jsonb_path_query_array(
+                    jsonb_build_array(incarnation) || retired_incarnations, '$[0 to 31]') END
+        WHERE host_id = :host_id
+        """,
+        host_id=host_id,
+        incarnation=beat.incarnation,
+        is_draining=beat.draining,
+        labels=as_json(beat.labels),
+        version=beat.version,
+        supported_commands=as_json(beat.supported_commands),
+    )
+
+
+def upsert_device(tx: Transaction, host_id: UUID, device: ReportedDevice) -> None:
+    """What the host says of one device; it is known by its serial."""
+    tx.run(
+        """
+        INSERT INTO devices (device_id, host_id, serial, state, remedy, model, manufacturer, android_version,
+                             battery_level, labels, facts, last_seen_at)
+        VALUES (:device_id, :host_id, :serial, :state, :remedy, :model, :manufacturer, :android_version,
+                :battery_level, CAST(:labels AS jsonb), CAST(:facts AS jsonb), corral_now())
+        ON CONFLICT (host_id, serial) DO UPDATE
+        SET state = excluded.state, remedy = excluded.remedy, model = coalesce(excluded.model, devices.model),
+            manufacturer = coalesce(excluded.manufacturer, devices.manufacturer),
+            android_version = coalesce(excluded.android_version, devices.android_version),
+            battery_level = coalesce(excluded.battery_level, devices.battery_level),
+            labels = excluded.labels, facts = excluded.facts, last_seen_at = excluded.last_seen_at
+        """,
+        device_id=uuid7(),
+        host_id=host_id,
+        serial=device.serial,
+        state=device.state.value,
+        remedy=device.remedy,
+        model=device.model,
+        manufacturer=device.manufacturer,
+        android_version=device.android_version,
+        battery_level=device.battery_level,
+        labels=as_json(device.labels),
+        facts=as_json(device.facts),
+    )
+
+
+def mark_absent(tx: Transaction, host_id: UUID, *, present: Sequence[str]) -> None:
+    """Devices that the host names no more."""
+    tx.run(
+        """
+        UPDATE devices SET state = 'absent', remedy = 'plug the phone in again'
+        WHERE host_id = :host_id AND state <> 'absent' AND serial <> ALL(CAST(:present AS text[]))
+        """,
+        host_id=host_id,
+        present=list(present),
+    )
+
+
+def ready_serials(tx: Transaction, host_id: UUID) -> frozenset[str]:
+    rows = tx.rows("SELECT serial FROM devices WHERE host_id = :host_id AND state = 'ready'", host_id=host_id)
+    return frozenset(row["serial"] for row in rows)
+
+
+def take_silent_hosts_offline(tx: Transaction, *, silent_for_seconds: float) -> list[UUID]:
+    """Hosts that have not been heard of for that long."""
+    rows = tx.rows(
+        """
+        UPDATE hosts SET is_online = false WHERE host_id IN (
+            SELECT host_id FROM hosts
+            WHERE is_online AND last_seen_at < corral_now() - make_interval(secs => :seconds)
+            ORDER BY host_id FOR NO KEY UPDATE SKIP LOCKED
+        ) RETURNING host_id
+        """,
+        seconds=silent_for_seconds,
+    )
+    return [row["host_id"] for row in rows]
+
+
+def set_drain(tx: Transaction, host_id: UUID, *, draining: bool) -> bool:
+    """An operator's wish; False where there is no such host."""
+    return bool(
+        tx.run(
+            "UPDATE hosts SET is_drain_requested = :draining WHERE host_id = :host_id",
+            draining=draining,
+            host_id=host_id,
+        )
+    )
+
+
+def hosts(tx: Transaction, *, host_id: UUID | None = None) -> Sequence[RowMapping]:
+    """All hosts, or one, with how many devices they have and how many leases they hold."""
+    return tx.rows(
+        f"""
+        SELECT host.host_id, host.name, host.is_online, host.is_drain_requested OR host.is_draining AS is_draining,
+               host.last_seen_at, host.registered_at, host.labels, host.version,
+               (SELECT count(*) FROM devices WHERE devices.host_id = host.host_id AND state <> 'absent') AS devices,
+               (SELECT count(*) FROM leases WHERE leases.host_id = host.host_id) AS running
+        FROM hosts AS host {"WHERE host.host_id = :host_id" if host_id else ""} ORDER BY host.name, host.host_id
+        """,
+        **({"host_id": host_id} if host_id else {}),
+    )
+
+
+def devices(tx: Transaction, *, host_id: UUID | None = None) -> Sequence[RowMapping]:
+    """All devices, or those of one host, with the task that holds each."""
+    return tx.rows(
+        f"""
+        SELECT device.device_id, device.host_id, host.name AS host_name, host.labels AS host_labels, device.serial,
+               device.state, device.remedy, host.is_online AND device.state = 'ready' AS is_online, task.task_id,
+               device.model, device.manufacturer, device.android_version, device.battery_level, device.labels,
+               device.facts, device.last_seen_at, host.is_drain_requested OR host.is_draining AS is_draining
+        FROM devices AS device JOIN hosts AS host USING (host_id)
+        LEFT JOIN scheduled_tasks AS task
+            ON task.device_id = device.device_id AND task.status IN ('assigned', 'dispatched')
+        {"WHERE device.host_id = :host_id" if host_id else ""} ORDER BY host.name, device.serial
+        """,
+        **({"host_id": host_id} if host_id else {}),
+    )
+
+
+def allocatable_devices(tx: Transaction) -> Sequence[RowMapping]:
+    """Devices that can take a task now: ready, free, on a host that is online and not draining."""
+    return tx.rows(
+        f"""
+        SELECT device.device_id, device.host_id, host.name AS host_name, host.labels AS host_labels, device.serial,
+               device.model, device.manufacturer, device.android_version, device.labels
+        FROM devices AS device JOIN hosts AS host USING (host_id)
+        WHERE device.state = 'ready' AND host.is_online AND NOT host.is_drain_requested AND NOT host.is_draining
+            AND NOT {_DEVICE_IS_BUSY}
+        ORDER BY device.device_id
+        """
+    )

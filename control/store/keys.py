@@ -1,0 +1,29 @@
+"""API keys: who may call. Secrets are stored as hashes."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import RowMapping
+
+from control.store.database import Transaction
+from control.store.json_text import as_json
+
+
+def insert_api_key(tx: Transaction, *, key_id: str, name: str, secret_hash: bytes, scopes: Sequence[str]) -> datetime:
+    return tx.value(
+        """
+        INSERT INTO api_keys (key_id, name, secret_hash, scopes, created_at)
+        VALUES (:key_id, :name, :secret_hash, CAST(:scopes AS jsonb), corral_now()) RETURNING created_at
+        """,
+        key_id=key_id,
+        name=name,
+        secret_hash=secret_hash,
+        scopes=as_json(list(scopes)),
+    )
+
+
+def find_api_key(tx: Transaction, key_id: str) -> RowMapping | None:
+    """A key that is not revoked."""
+    return tx.row(
+        "SELECT name, secret_hash, scopes FROM api_keys WHERE key_id = :key_id AND revoked_at IS NULL", key_id=key_id
+    )

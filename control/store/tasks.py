@@ -1,0 +1,196 @@
+"""Tasks: put in, read, listed and purged. Their status is written in `control.store.transitions` alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import RowMapping
+
+from control.store.database import Transaction
+from control.store.json_text import as_json
+from control.store.transitions import SWEEP_ROWS
+from corral.contract.tasks import TaskSubmission
+
+#: A running task's progress is on its lease, where renewals put it; an ended one's is with the task.
+_VIEW = """
+    task.task_id, task.kind, task.name, task.status, task.cancel_requested_at, task.cancel_reason, task.priority,
+    task.labels, task.batch_id, task.created_at, task.created_by, task.started_at, task.finished_at, task.attempt,
+    task.max_attempts, task.host_id, task.device_id, task.failure_reason,
+    coalesce(lease.progress, task.progress) AS progress
+"""
+_DETAIL = (
+    f"{_VIEW}, task.requires, task.timeout_seconds, task.queue_timeout_seconds, task.flow, task.files, task.result"
+)
+_FROM = "FROM scheduled_tasks AS task LEFT JOIN leases AS lease USING (task_id)"
+
+
+def insert_task(
+    tx: Transaction, task_id: UUID, submission: TaskSubmission, *, name: str | None, requirement_class: str, actor: str
+) -> None:
+    """A task begins its life, queued."""
+    tx.run(
+        """
+        INSERT INTO scheduled_tasks (
+            task_id, kind, name, status, priority, labels, requires, requirement_class, batch_id, flow, files, env,
+            max_attempts, attempt, timeout_seconds, queue_timeout_seconds, created_at, created_by, queued_at
+        ) VALUES (
+            :task_id, :kind, :name, 'queued', :priority, CAST(:labels AS jsonb), CAST(:requires AS jsonb),
+            :requirement_class, :batch_id, :flow, CAST(:files AS jsonb), CAST(:env AS jsonb),
+            :max_attempts, 0, :timeout_seconds, :queue_timeout_seconds, corral_now(), :created_by, corral_now()
+        )
+        """,
+        task_id=task_id,
+        kind=submission.kind.value,
+        name=name,
+        priority=submission.priority,
+        labels=as_json(submission.labels),
+        requires=as_json([requirement.model_dump(mode="json") for requirement in submission.requires]),
+        requirement_class=requirement_class,
+        batch_id=submission.batch_id,
+        flow=submission.flow,
+        files=as_json(submission.files),
+        env=as_json(submission.env),
+        max_attempts=submission.max_attempts,
+        timeout_seconds=submission.timeout_seconds,
+        queue_timeout_seconds=submission.queue_timeout_seconds,
+        created_by=actor,
+    )
+
+
+def task_detail(tx: Transaction, task_id: UUID) -> RowMapping | None:
+    """Everything about one task."""
+    return tx.row(f"SELECT {_DETAIL} {_FROM} WHERE task.task_id = :task_id", task_id=task_id)
+
+
+def task_exists(tx: Transaction, task_id: UUID) -> bool:
+    return tx.row("SELECT 1 FROM scheduled_tasks WHERE task_id = :task_id", task_id=task_id) is not None
+
+
+def task_to_run(tx: Transaction, task_id: UUID) -> RowMapping:
+    """What a host needs to run the task, and whether a cancel is pending."""
+    row = tx.row(
+        """
+        SELECT task.kind, task.name, task.flow, task.files, task.env, task.timeout_seconds, device.serial,
+               lease.lease_id, lease.expires_at, task.cancel_requested_at IS NOT NULL AS cancel_requested,
+               CAST(extract(epoch FROM lease.expires_at - corral_now()) * 1000 AS integer) AS remaining_ms
+        FROM scheduled_tasks AS task JOIN devices AS device USING (device_id) LEFT JOIN leases AS lease USING (task_id)
+        WHERE task.task_id = :task_id
+        """,
+        task_id=task_id,
+    )
+    assert row is not None  # noqa: S101 - its caller has just changed or found the task
+    return row
+
+
+def list_tasks(
+    tx: Transaction, conditions: Sequence[str], parameters: Mapping[str, Any], *, before: UUID | None, limit: int
+) -> Sequence[RowMapping]:
+    """Tasks that meet all conditions (fragments of `TASK_CONDITIONS`), from the youngest to the oldest."""
+    every = [*conditions, *(["task.task_id < :before"] if before else [])]
+    where = f"WHERE {' AND '.join(every)}" if every else ""
+    return tx.rows(
+        f"SELECT {_VIEW} {_FROM} {where} ORDER BY task.task_id DESC LIMIT :limit",
+        **parameters,
+        **({"before": before} if before else {}),
+        limit=limit,
+    )
+
+
+#: What a list can be narrowed by; the values are parameters of the same name.
+TASK_CONDITIONS = {
+    "statuses": "task.status = ANY(:statuses)",
+    "is_cancelling": "(task.cancel_requested_at IS NOT NULL) = :is_cancelling",
+    "labels": "task.labels @> CAST(:labels AS jsonb)",
+    "host_id": "task.host_id = :host_id",
+    "device_id": "task.device_id = :device_id",
+    "batch_id": "task.batch_id = :batch_id",
+}
+
+
+def queued_classes(tx: Transaction) -> Sequence[RowMapping]:
+    """Each set of conditions that some queued task has, found by hopping along the queue's index."""
+    return tx.rows(
+        """
+        WITH RECURSIVE class AS (
+            (SELECT requirement_class, requires FROM scheduled_tasks WHERE status = 'queued'
+             ORDER BY requirement_class LIMIT 1)
+            UNION ALL
+            SELECT following.requirement_class, following.requires FROM class, LATERAL (
+                SELECT requirement_class, requires FROM scheduled_tasks
+                WHERE status = 'queued' AND requirement_class > class.requirement_class
+                ORDER BY requirement_class LIMIT 1
+            ) AS following
+        )
+        SELECT requirement_class, requires FROM class
+        """
+    )
+
+
+def first_of_class(tx: Transaction, requirement_class: str, *, limit: int) -> Sequence[RowMapping]:
+    """The queued tasks of one class that go first: by priority, then by age."""
+    return tx.rows(
+        """
+        SELECT task_id, priority FROM scheduled_tasks
+        WHERE status = 'queued' AND requirement_class = :requirement_class
+        ORDER BY priority DESC, task_id LIMIT :limit
+        """,
+        requirement_class=requirement_class,
+        limit=limit,
+    )
+
+
+def has_assignments(tx: Transaction, host_id: UUID) -> bool:
+    """Whether a claim of this host could find something: a look without a lock."""
+    return bool(
+        tx.value(
+            "SELECT EXISTS (SELECT 1 FROM scheduled_tasks WHERE host_id = :host_id AND status = 'assigned')",
+            host_id=host_id,
+        )
+    )
+
+
+def find_idempotency_key(tx: Transaction, *, actor: str, key: str) -> RowMapping | None:
+    """The request that this actor has sent under this key before."""
+    return tx.row(
+        "SELECT request_hash, task_id FROM idempotency_keys WHERE actor = :actor AND idempotency_key = :key",
+        actor=actor,
+        key=key,
+    )
+
+
+def insert_idempotency_key(tx: Transaction, *, actor: str, key: str, request_hash: bytes, task_id: UUID) -> bool:
+    """Take the key; False where somebody took it in the same moment."""
+    return bool(
+        tx.run(
+            """
+            INSERT INTO idempotency_keys (actor, idempotency_key, request_hash, task_id, created_at)
+            VALUES (:actor, :key, :request_hash, :task_id, corral_now()) ON CONFLICT DO NOTHING
+            """,
+            actor=actor,
+            key=key,
+            request_hash=request_hash,
+            task_id=task_id,
+        )
+    )
+
+
+def ended_tasks(tx: Transaction, *, older_than_days: float) -> list[UUID]:
+    """Tasks that ended longer ago than that, locked, some at a time."""
+    rows = tx.rows(
+        f"""
+        SELECT task_id FROM scheduled_tasks
+        WHERE status IN ('done', 'failed', 'cancelled')
+            AND finished_at < corral_now() - make_interval(secs => :seconds)
+        ORDER BY task_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
+        """,
+        seconds=older_than_days * 86_400,
+    )
+    return [row["task_id"] for row in rows]
+
+
+def delete_tasks(tx: Transaction, task_ids: Sequence[UUID]) -> list[UUID]:
+    """Delete ended tasks with all that belongs to them; answers the artefacts whose bytes are to go."""
+    rows = tx.rows("DELETE FROM artifacts WHERE task_id = ANY(:ids) RETURNING artifact_id", ids=list(task_ids))
+    for table in ("task_events", "task_attempts", "idempotency_keys", "scheduled_tasks"):
+        tx.run(f"DELETE FROM {table} WHERE task_id = ANY(:ids)", ids=list(task_ids))
+    return [row["artifact_id"] for row in rows]

@@ -1,0 +1,268 @@
+"""The one writer of `scheduled_tasks.status`.
+
+Each function is one arrow, or one fork, of the drawing in `control.domain.task_state`: a single conditional statement
+keyed by task, lease and status, and the event that tells of it. It answers with the rows that it changed; where that
+is none, somebody else was first, and the caller reads the row and answers from it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import RowMapping
+
+from control.store.database import Transaction
+from control.store.events import record_event
+from control.store.json_text import as_json
+from corral.contract.tasks import StoppedBy, TaskEventKind, TaskStatus
+
+#: How many rows a sweep changes in one transaction: its locks stay short.
+SWEEP_ROWS = 500
+
+#: Every ended task: a pending cancel ends with it, and the audit trail keeps the request.
+_ENDED = "finished_at = corral_now(), cancel_requested_at = NULL, cancel_reason = NULL"
+_CHANGED = "RETURNING task.task_id, task.attempt, task.max_attempts, task.status, task.host_id, task.device_id"
+
+#: The fork for a run that did not end by itself. A pending cancel decides first: the task must not come back to life.
+_FORK = """
+    CASE WHEN task.cancel_requested_at IS NOT NULL THEN 'cancelled'
+         WHEN task.attempt < task.max_attempts THEN 'queued'
+         ELSE 'failed' END
+"""
+_LEFT_THE_DEVICE = f"""
+    status = {_FORK},
+    finished_at = CASE WHEN {_FORK} <> 'queued' THEN corral_now() END,
+    queued_at = CASE WHEN {_FORK} = 'queued' THEN corral_now() ELSE task.queued_at END,
+    failure_reason = CASE WHEN {_FORK} = 'queued' THEN task.failure_reason ELSE :reason END,
+    cancel_requested_at = NULL, cancel_reason = NULL, lease_id = NULL,
+    host_id = CASE WHEN {_FORK} <> 'queued' THEN task.host_id END,
+    device_id = CASE WHEN {_FORK} <> 'queued' THEN task.device_id END
+"""
+
+_EVENT_OF = {
+    TaskStatus.QUEUED: TaskEventKind.REQUEUED,
+    TaskStatus.DONE: TaskEventKind.DONE,
+    TaskStatus.FAILED: TaskEventKind.FAILED,
+    TaskStatus.CANCELLED: TaskEventKind.CANCELLED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """A task and the device that it is given to."""
+
+    task_id: UUID
+    host_id: UUID
+    device_id: UUID
+
+
+def assign(tx: Transaction, bookings: Sequence[Booking]) -> Sequence[RowMapping]:
+    """queued → assigned, for each booking whose task is still queued."""
+    changed = tx.rows(
+        f"""
+        UPDATE scheduled_tasks AS task
+        SET status = 'assigned', host_id = booking.host_id, device_id = booking.device_id, assigned_at = corral_now()
+        FROM unnest(CAST(:task_ids AS uuid[]), CAST(:host_ids AS uuid[]), CAST(:device_ids AS uuid[]))
+            AS booking (task_id, host_id, device_id)
+        WHERE task.task_id = booking.task_id AND task.status = 'queued'
+        {_CHANGED}
+        """,
+        task_ids=[booking.task_id for booking in bookings],
+        host_ids=[booking.host_id for booking in bookings],
+        device_ids=[booking.device_id for booking in bookings],
+    )
+    for row in changed:
+        details = {"host_id": str(row["host_id"]), "device_id": str(row["device_id"])}
+        _tell(tx, row, TaskEventKind.ASSIGNED, actor="scheduler", details=details)
+    return changed
+
+
+def dispatch(tx: Transaction, *, host_id: UUID, serials: Sequence[str], lease_id: UUID) -> RowMapping | None:
+    """assigned → dispatched, for the first task of the host on one of these devices. A cancelled one is never taken."""
+    row = tx.row(
+        f"""
+        UPDATE scheduled_tasks AS task
+        SET status = 'dispatched', attempt = task.attempt + 1, lease_id = :lease_id, started_at = corral_now(),
+            progress = NULL
+        WHERE task.status = 'assigned' AND task.cancel_requested_at IS NULL AND task.task_id = (
+            SELECT candidate.task_id FROM scheduled_tasks AS candidate JOIN devices USING (device_id)
+            WHERE candidate.status = 'assigned' AND candidate.host_id = :host_id
+                AND candidate.cancel_requested_at IS NULL AND devices.serial = ANY(:serials)
+            ORDER BY candidate.priority DESC, candidate.task_id LIMIT 1
+            FOR UPDATE OF candidate SKIP LOCKED
+        )
+        {_CHANGED}
+        """,
+        host_id=host_id,
+        serials=list(serials),
+        lease_id=lease_id,
+    )
+    if row is not None:
+        details = {"host_id": str(host_id), "device_id": str(row["device_id"]), "lease_id": str(lease_id)}
+        _tell(tx, row, TaskEventKind.DISPATCHED, actor=f"host:{host_id}", details=details)
+    return row
+
+
+def request_cancel(tx: Transaction, task_id: UUID, *, actor: str, reason: str | None) -> RowMapping | None:
+    """queued → cancelled; assigned and dispatched stay, with `cancel_requested_at`. Only the first request counts."""
+    row = tx.row(
+        f"""
+        UPDATE scheduled_tasks AS task
+        SET status = CASE WHEN task.status = 'queued' THEN 'cancelled' ELSE task.status END,
+            finished_at = CASE WHEN task.status = 'queued' THEN corral_now() END,
+            cancel_requested_at = CASE WHEN task.status = 'queued' THEN NULL ELSE corral_now() END,
+            cancel_reason = CASE WHEN task.status = 'queued' THEN NULL ELSE CAST(:reason AS text) END
+        WHERE task.task_id = :task_id AND task.cancel_requested_at IS NULL
+            AND task.status IN ('queued', 'assigned', 'dispatched')
+        {_CHANGED}
+        """,
+        task_id=task_id,
+        reason=reason,
+    )
+    if row is not None:
+        _tell(tx, row, TaskEventKind.CANCEL_REQUESTED, actor=actor, details={"reason": reason} if reason else {})
+        if row["status"] == TaskStatus.CANCELLED:
+            _tell(tx, row, TaskEventKind.CANCELLED, actor=actor, details=_before_start())
+    return row
+
+
+def settle_assigned_cancels(tx: Transaction) -> Sequence[RowMapping]:
+    """assigned → cancelled, for tasks with a pending cancel that no host has claimed."""
+    changed = tx.rows(
+        f"""
+        UPDATE scheduled_tasks AS task SET status = 'cancelled', {_ENDED}
+        WHERE task.status = 'assigned' AND task.cancel_requested_at IS NOT NULL AND task.task_id IN (
+            SELECT task_id FROM scheduled_tasks WHERE status = 'assigned' AND cancel_requested_at IS NOT NULL
+            ORDER BY task_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
+        )
+        {_CHANGED}
+        """
+    )
+    for row in changed:
+        _tell(tx, row, TaskEventKind.CANCELLED, actor="scheduler", details=_before_start())
+    return changed
+
+
+def finish(
+    tx: Transaction,
+    *,
+    task_id: UUID,
+    lease_id: UUID,
+    status: TaskStatus,
+    failure_reason: str | None,
+    result: dict[str, Any] | None,
+    progress: dict[str, Any] | None,
+    actor: str,
+    details: dict[str, Any],
+) -> RowMapping | None:
+    """dispatched → done, failed or cancelled, as the holder of the lease reports. Cancelled only where it was asked."""
+    row = tx.row(
+        f"""
+        UPDATE scheduled_tasks AS task
+        SET status = :status, failure_reason = :failure_reason, result = CAST(:result AS jsonb),
+            progress = CAST(:progress AS jsonb), lease_id = NULL, {_ENDED}
+        WHERE task.task_id = :task_id AND task.lease_id = :lease_id AND task.status = 'dispatched'
+            AND (:status <> 'cancelled' OR task.cancel_requested_at IS NOT NULL)
+        {_CHANGED}
+        """,
+        task_id=task_id,
+        lease_id=lease_id,
+        status=status.value,
+        failure_reason=failure_reason,
+        result=as_json(result),
+        progress=as_json(progress),
+    )
+    if row is not None:
+        _tell(tx, row, _EVENT_OF[status], actor=actor, details=details)
+    return row
+
+
+def leave_device(
+    tx: Transaction, *, task_id: UUID, lease_id: UUID, reason: str, actor: str, stopped_by: StoppedBy, confirmed: bool
+) -> RowMapping | None:
+    """dispatched → cancelled, queued or failed, when the run ended without a result of its own."""
+    row = tx.row(
+        f"""
+        UPDATE scheduled_tasks AS task SET {_LEFT_THE_DEVICE}
+        WHERE task.task_id = :task_id AND task.lease_id = :lease_id AND task.status = 'dispatched'
+        {_CHANGED}
+        """,
+        task_id=task_id,
+        lease_id=lease_id,
+        reason=reason,
+    )
+    if row is not None:
+        details: dict[str, Any] = {"reason": reason, "attempts_left": row["max_attempts"] - row["attempt"]}
+        if row["status"] == TaskStatus.CANCELLED:
+            details |= {"stopped_by": stopped_by, "confirmed": confirmed}
+        _tell(tx, row, _EVENT_OF[TaskStatus(row["status"])], actor=actor, details=details)
+    return row
+
+
+def release_unclaimed(tx: Transaction, *, assigned_longer_than_seconds: float) -> Sequence[RowMapping]:
+    """assigned → queued (cancelled where asked), for assignments that no host has claimed in time."""
+    return _release(
+        tx,
+        "task.assigned_at < corral_now() - make_interval(secs => :seconds)",
+        reason="nobody claimed it in time",
+        seconds=assigned_longer_than_seconds,
+    )
+
+
+def release_assignments_of(tx: Transaction, host_ids: Sequence[UUID]) -> Sequence[RowMapping]:
+    """assigned → queued (cancelled where asked), for all assignments of hosts that are gone."""
+    return _release(tx, "task.host_id = ANY(:host_ids)", reason="its host went offline", host_ids=list(host_ids))
+
+
+def fail_impatient(tx: Transaction) -> Sequence[RowMapping]:
+    """queued → failed, for tasks that have waited longer than they wanted to."""
+    changed = tx.rows(
+        f"""
+        UPDATE scheduled_tasks AS task
+        SET status = 'failed', {_ENDED},
+            failure_reason = format('no device took it within its queue timeout of %s s', task.queue_timeout_seconds)
+        WHERE task.status = 'queued' AND task.task_id IN (
+            SELECT task_id FROM scheduled_tasks
+            WHERE status = 'queued' AND queue_timeout_seconds IS NOT NULL
+                AND queued_at < corral_now() - make_interval(secs => queue_timeout_seconds)
+            ORDER BY task_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
+        )
+        {_CHANGED}
+        """
+    )
+    for row in changed:
+        _tell(tx, row, TaskEventKind.FAILED, actor="scheduler", details={"reason": "queue timeout"})
+    return changed
+
+
+def _release(tx: Transaction, condition: str, *, reason: str, **parameters: Any) -> Sequence[RowMapping]:
+    changed = tx.rows(
+        f"""
+        UPDATE scheduled_tasks AS task
+        SET status = CASE WHEN task.cancel_requested_at IS NULL THEN 'queued' ELSE 'cancelled' END,
+            finished_at = CASE WHEN task.cancel_requested_at IS NOT NULL THEN corral_now() END,
+            cancel_requested_at = NULL, cancel_reason = NULL, assigned_at = NULL,
+            host_id = CASE WHEN task.cancel_requested_at IS NOT NULL THEN task.host_id END,
+            device_id = CASE WHEN task.cancel_requested_at IS NOT NULL THEN task.device_id END
+        WHERE task.status = 'assigned' AND task.task_id IN (
+            SELECT task_id FROM scheduled_tasks AS task WHERE task.status = 'assigned' AND {condition}
+            ORDER BY task_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
+        )
+        {_CHANGED}
+        """,
+        **parameters,
+    )
+    for row in changed:
+        status = TaskStatus(row["status"])
+        details = _before_start() if status is TaskStatus.CANCELLED else {"reason": reason}
+        _tell(tx, row, _EVENT_OF[status], actor="reaper", details=details)
+    return changed
+
+
+def _before_start() -> dict[str, Any]:
+    return {"stopped_by": StoppedBy.BEFORE_START, "confirmed": True}
+
+
+def _tell(tx: Transaction, row: RowMapping, kind: TaskEventKind, *, actor: str, details: dict[str, Any]) -> None:
+    record_event(tx, kind, task_id=row["task_id"], attempt=row["attempt"], actor=actor, details=details)
