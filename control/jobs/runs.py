@@ -1,0 +1,92 @@
+"""How a job runs: a few lines around one operation, the same for all of them."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+import redis
+import structlog
+
+from control.jobs.celery_app import CeleryApp
+from control.jobs.schedule import ScheduledJob, ring_name, sweep_name
+from control.operations.cadence import run_if_due
+from control.operations.plane import Job, Plane
+from control.signals.gate import DoorbellGate
+
+log = structlog.get_logger()
+
+
+class JobRunner:
+    """Runs jobs in one worker process, over a plane that it opens for the first of them."""
+
+    def __init__(self, *, open_plane: Callable[[], Plane], gate: DoorbellGate, ran_by: str) -> None:
+        self._open_plane = open_plane
+        self._gate = gate
+        self._ran_by = ran_by
+        self._lock = threading.Lock()
+        self._plane: Plane | None = None
+
+    def sweep(self, job: ScheduledJob) -> None:
+        """Run the job if it is due, whoever ticked it."""
+        self._logged(
+            job,
+            lambda plane: run_if_due(
+                plane,
+                job.name,
+                period_seconds=job.period_seconds,
+                ran_by=self._ran_by,
+                operation=job.operation,
+            ),
+        )
+
+    def answer_ring(self, job: ScheduledJob) -> None:
+        """Run the job now, due or not."""
+        # First, so that what is committed from here on rings again.
+        try:
+            self._gate.reopen(job.name)
+        except redis.RedisError as error:
+            log.warning("doorbell.gate_stuck", job=job.name, error=str(error))
+        self._logged(job, job.operation)
+
+    def close(self) -> None:
+        """Give back what the jobs used."""
+        self._gate.close()
+        if self._plane is not None:
+            self._plane.database.close()
+
+    def _logged(self, job: ScheduledJob, operation: Callable[[Plane], int | None]) -> None:
+        started_at = time.monotonic()
+        try:
+            count = operation(self._opened_plane())
+        except Exception:
+            # Not tried again: the next tick is that.
+            log.exception("job.failed", job=job.name, ms=_ms_since(started_at))
+            raise
+        if count is not None:
+            say = log.info if count else log.debug
+            say("job.ran", job=job.name, count=count, ms=_ms_since(started_at))
+
+    def _opened_plane(self) -> Plane:
+        with self._lock:
+            if self._plane is None:
+                self._plane = self._open_plane()
+            return self._plane
+
+
+def register_jobs(app: CeleryApp, jobs: Iterable[ScheduledJob], runner: JobRunner) -> None:
+    """Give the worker every job under its sweep's name, and those with a doorbell under their ring's name too."""
+    for job in jobs:
+        app.task(_bound(runner.sweep, job), name=sweep_name(job.name))
+        if job.name in set(Job):
+            app.task(_bound(runner.answer_ring, job), name=ring_name(job.name))
+
+
+def _bound(run: Callable[[ScheduledJob], None], job: ScheduledJob) -> Callable[[], None]:
+    def run_job() -> None:
+        run(job)
+
+    return run_job
+
+
+def _ms_since(started_at: float) -> int:
+    return round((time.monotonic() - started_at) * 1000)
