@@ -44,15 +44,15 @@ _OWN_MATCH = {
 }
 
 
-class ConnectionCut(Exception):
+class ConnectionCut(Exception):  # noqa: N818 - an exception is a short fact
     """A fault wants the whole connection dropped now."""
 
 
-class ClientGone(Exception):
+class ClientGone(Exception):  # noqa: N818 - an exception is a short fact
     """The client hung up on a command that hangs; nobody waits for its answer."""
 
 
-class OutputTrickles(Exception):
+class OutputTrickles(Exception):  # noqa: N818 - an exception is a short fact
     """A fault wants a byte of output every `interval_seconds`, for ever."""
 
     def __init__(self, interval_seconds: float) -> None:
@@ -60,7 +60,7 @@ class OutputTrickles(Exception):
         self.interval_seconds = interval_seconds
 
 
-class RefusedFault(ValueError):
+class RefusedFault(ValueError):  # noqa: N818 - an exception is a short fact
     """This fault cannot be ordered; the text says which field is wrong."""
 
 
