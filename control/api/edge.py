@@ -1,0 +1,47 @@
+"""What the routes stand on, made once by the application factory and handed to each handler that asks for it."""
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from anyio import CapacityLimiter
+from fastapi import Depends
+from starlette.requests import Request
+
+from control.operations.plane import Plane
+from control.signals.listener import WakeupListener
+
+#: Claims and uploads have threads of their own: however many wait or trickle, the other calls find theirs free.
+CLAIM_THREADS = 4
+UPLOAD_THREADS = 8
+
+
+def _claim_threads() -> CapacityLimiter:
+    return CapacityLimiter(CLAIM_THREADS)
+
+
+def _upload_threads() -> CapacityLimiter:
+    return CapacityLimiter(UPLOAD_THREADS)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    plane: Plane
+    listener: WakeupListener
+    #: The token with which hosts enrol; None lets no host join.
+    join_token: str | None
+    #: The schema revision that this code needs.
+    head_revision: str
+    claim_threads: CapacityLimiter = field(default_factory=_claim_threads)
+    upload_threads: CapacityLimiter = field(default_factory=_upload_threads)
+
+
+async def _edge(request: Request) -> Edge:
+    return request.app.state.edge
+
+
+async def _plane(request: Request) -> Plane:
+    return request.app.state.edge.plane
+
+
+TheEdge = Annotated[Edge, Depends(_edge)]
+ThePlane = Annotated[Plane, Depends(_plane)]

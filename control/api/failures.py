@@ -1,0 +1,80 @@
+"""Catches what the routes raise and answers with the problem document of it."""
+
+from typing import Any
+
+import structlog
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from sqlalchemy.exc import DisconnectionError, InterfaceError, OperationalError, TimeoutError as PoolTimeoutError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from control.api.edge_errors import MethodNotAllowed, RouteNotFound
+from control.api.problems import refusal_response
+from control.api.strict_route import body_refusal
+from control.api.validation import field_problems, summary
+from control.domain.errors import InvalidRequest, NotReady, Refusal
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+def answer_failures(app: FastAPI, routes: list[APIRoute]) -> None:
+    """Install the handlers; `routes` are all that the app has, for the `Allow` header."""
+
+    async def not_routed(request: Request, error: HTTPException) -> Response:
+        return _not_routed(request, error, routes)
+
+    handlers: dict[type[Exception], Any] = {
+        Refusal: _refused,
+        RequestValidationError: _invalid,
+        HTTPException: not_routed,
+        ClientDisconnect: _gone,
+        **dict.fromkeys((OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError), _database_away),
+    }
+    for error, handler in handlers.items():
+        app.add_exception_handler(error, handler)
+
+
+async def _refused(request: Request, refusal: Refusal) -> Response:
+    return _answer(request, refusal)
+
+
+async def _invalid(request: Request, error: RequestValidationError) -> Response:
+    if refusal := body_refusal(error.body, request.headers.get("content-type")):
+        return _answer(request, refusal)
+    problems = field_problems(error, request.scope.get("route"))
+    return _answer(request, InvalidRequest(summary(problems), errors=problems))
+
+
+async def _database_away(request: Request, error: Exception) -> Response:
+    log.error("request.database_away", path=request.url.path, error=f"{type(error).__name__}: {error}")
+    return _answer(request, NotReady("the database cannot be reached just now; try again in a moment"))
+
+
+async def _gone(request: Request, _error: ClientDisconnect) -> Response:
+    # Nobody reads this answer; it ends the request for the server and the log.
+    return _answer(request, InvalidRequest("the connection was closed before the body had arrived"))
+
+
+def _not_routed(request: Request, error: HTTPException, routes: list[APIRoute]) -> Response:
+    path, method = request.url.path, request.method
+    match error.status_code:
+        case 404:
+            return _answer(request, RouteNotFound(f"there is nothing at {path}; /openapi.json lists what there is"))
+        case 405:
+            allowed = _allowed_methods(path, routes)
+            response = _answer(request, MethodNotAllowed(f"{method} is not allowed here", allowed=allowed))
+            response.headers["Allow"] = ", ".join(allowed)
+            return response
+        case _:
+            return _answer(request, InvalidRequest(error.detail))
+
+
+def _allowed_methods(path: str, routes: list[APIRoute]) -> list[str]:
+    return sorted({method for route in routes if route.path_regex.match(path) for method in route.methods or ()})
+
+
+def _answer(request: Request, refusal: Refusal) -> Response:
+    return refusal_response(refusal, request_id=getattr(request.state, "request_id", None))

@@ -1,0 +1,97 @@
+"""Around every request: its id, its line in the log, and the last resort when something unforeseen was raised."""
+
+import re
+import time
+from typing import Any
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from control.api.problems import problem_response, refusal_response
+from control.domain.errors import Refusal
+from corral.contract.identifiers import uuid7
+from corral.contract.problems import ProblemCode
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+_SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:/=+-]{1,128}")
+#: Probes ask every few seconds; a line for each would bury the others.
+_QUIET_PATHS = frozenset({"/healthz", "/readyz"})
+
+
+class RequestLog:
+    """Gives each request an id, answers what nobody else answered, and writes one line about it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.monotonic()
+        request_id = _request_id(scope)
+        scope.setdefault("state", {}).update(request_id=request_id, received_at=started)
+        answer = _Answer(send, request_id)
+        try:
+            with structlog.contextvars.bound_contextvars(request_id=request_id):
+                await self._respond(scope, receive, answer)
+        finally:
+            _write_line(scope, answer.status, (time.monotonic() - started) * 1000, request_id)
+
+    async def _respond(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        try:
+            await self._app(scope, receive, answer.send)
+        except Refusal as refusal:
+            if answer.status is not None:
+                raise
+            await refusal_response(refusal, request_id=answer.request_id)(scope, receive, answer.send)
+        except Exception:
+            log.exception("request.crashed", method=scope["method"], path=scope["path"])
+            if answer.status is not None:
+                raise  # the answer has begun: the server can only close the connection
+            response = problem_response(
+                ProblemCode.INTERNAL_ERROR,
+                "This is a fault of Corral; its log has the details under this request id.",
+                request_id=answer.request_id,
+            )
+            await response(scope, receive, answer.send)
+
+
+class _Answer:
+    """Sees the answer go out: remembers its status and adds the headers that all answers have."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self.request_id = request_id
+        self.status: int | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self.request_id
+            headers.setdefault("X-Content-Type-Options", "nosniff")
+            headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
+
+
+def _request_id(scope: Scope) -> str:
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if _SANE_REQUEST_ID.fullmatch(given) else str(uuid7())
+
+
+def _write_line(scope: Scope, status: int | None, elapsed_ms: float, request_id: str) -> None:
+    if scope["path"] in _QUIET_PATHS:
+        return
+    state: dict[str, Any] = scope["state"]
+    log.info(
+        "request",
+        method=scope["method"],
+        route=getattr(scope.get("route"), "path", None),
+        status=status,
+        ms=round(elapsed_ms, 1),
+        actor=state.get("actor"),
+        request_id=request_id,
+    )

@@ -1,0 +1,96 @@
+"""The routes of this API: JSON is read strictly, and a query parameter that does not exist is an error."""
+
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from control.api.edge_errors import UnsupportedMediaType
+from control.api.json_body import read_json
+from control.domain.errors import InvalidRequest, Refusal
+from corral.contract.models import NUL
+from corral.contract.problems import FieldProblem
+
+
+class StrictRoute(APIRoute):
+    """For `/v1`: a typo in the query or in the body is told, never skipped."""
+
+    refuses_unknown_query = True
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        respond = super().get_route_handler()
+        known_query = frozenset(_query_names(self)) if self.refuses_unknown_query else None
+
+        async def respond_strictly(request: Request) -> Response:
+            _check_address(request, known_query)
+            if self.body_field is None:
+                return await respond(request)
+            readable = _JsonRequest(request.scope, request.receive)
+            # Here, for FastAPI would make a bare 400 of a body that is over its limit.
+            await readable.body()
+            return await respond(readable)
+
+        return respond_strictly
+
+
+class TolerantRoute(StrictRoute):
+    """For `/internal/v1`: JSON is read as strictly, but what it says beyond the known is skipped."""
+
+    refuses_unknown_query = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """Stands for a body that is no JSON. No model takes it, so the refusal is told once the caller is known."""
+
+    refusal: Refusal
+
+
+class _JsonRequest(Request):
+    """A request whose JSON is read strictly."""
+
+    async def json(self) -> Any:
+        try:
+            return read_json(await self.body())
+        except Refusal as refusal:
+            return _Unreadable(refusal)
+
+
+def body_refusal(body: object, content_type: str | None) -> Refusal | None:
+    """Why a body that no model took could not be read at all; None where it was JSON."""
+    match body:
+        case _Unreadable(refusal):
+            return refusal
+        case bytes():  # FastAPI hands on what does not call itself JSON as it came
+            given = f"this was {content_type}" if content_type else "there was none"
+            return UnsupportedMediaType(f"send the body with `Content-Type: application/json`; {given}")
+        case _:
+            return None
+
+
+def _check_address(request: Request, known_query: frozenset[str] | None) -> None:
+    if NUL in request.scope["path"] or any(NUL in text for pair in request.query_params.multi_items() for text in pair):
+        raise InvalidRequest("the address must not contain the NUL character")
+    unknown = set(request.query_params) - known_query if known_query is not None else None
+    if unknown:
+        allowed = sorted(known_query or ())
+        raise InvalidRequest(
+            f"there is no query parameter '{min(unknown)}' here",
+            errors=[
+                FieldProblem(location=f"query.{name}", message="there is no such parameter", allowed=allowed)
+                for name in sorted(unknown)
+            ],
+        )
+
+
+def _query_names(route: APIRoute) -> Iterable[str]:
+    for field in route.dependant.query_params:
+        annotation = field.field_info.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from (one.alias or name for name, one in annotation.model_fields.items())
+        else:
+            yield field.alias

@@ -1,0 +1,73 @@
+"""What an API process does unasked: it shows that it lives, and runs sweeps that nobody else runs any more."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from control.jobs.schedule import ScheduledJob
+from control.operations.cadence import overdue_jobs, record_api_alive, run_if_due
+from control.operations.plane import Plane
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+#: Six signs of life in a lease: the reaper tells a gap from a slow moment.
+SIGNS_PER_LEASE = 6
+#: How often a process looks whether beat and the jobs still run. A job is overdue after three of its periods.
+WATCH_SECONDS = 2.0
+#: The parts of Corral start together: beat's first ticks come before anybody takes it for dead.
+GRACE_SECONDS = 6.0
+RAN_BY = "api"
+
+
+async def show_life(plane: Plane) -> None:
+    """Record that this API takes renewals, until cancelled."""
+    # In the threads that renewals use, so that an API whose threads all hang shows no life.
+    await _repeat(lambda: run_sync(record_api_alive, plane), "show_life", plane.timing.lease_seconds / SIGNS_PER_LEASE)
+
+
+async def watch_sweeps(plane: Plane, sweeps: Sequence[ScheduledJob]) -> None:
+    """Run the sweeps that are overdue, until cancelled: tasks go on when beat or the jobs are dead."""
+    limiter = CapacityLimiter(1)
+    await asyncio.sleep(GRACE_SECONDS)
+    await _repeat(lambda: run_sync(run_overdue, plane, sweeps, limiter=limiter), "watch_sweeps", WATCH_SECONDS)
+
+
+def run_overdue(plane: Plane, sweeps: Sequence[ScheduledJob]) -> list[str]:
+    """Run each sweep that is overdue, and answer their names."""
+    overdue = set(overdue_jobs(plane, {sweep.name: sweep.period_seconds for sweep in sweeps}))
+    return [sweep.name for sweep in sweeps if sweep.name in overdue and _run(plane, sweep)]
+
+
+def _run(plane: Plane, sweep: ScheduledJob) -> bool:
+    period, operation = sweep.period_seconds, sweep.operation
+    try:
+        changed = run_if_due(plane, sweep.name, period_seconds=period, ran_by=RAN_BY, operation=operation)
+    except Exception:
+        # One sweep that fails must not keep the others from running.
+        log.exception("sweep.failed", job=sweep.name)
+        return False
+    if changed is None:
+        return False
+    log.warning("sweep.was_overdue", job=sweep.name, period_seconds=period, changed=changed)
+    return True
+
+
+async def _repeat(work: Callable[[], Awaitable[object]], name: str, period_seconds: float) -> None:
+    is_failing = False
+    while True:
+        started = time.monotonic()
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - Postgres comes back; the keeper must be there then
+            if not is_failing:
+                log.warning("keeper.failing", keeper=name, error=f"{type(error).__name__}: {error}")
+            is_failing = True
+        else:
+            if is_failing:
+                log.info("keeper.recovered", keeper=name)
+            is_failing = False
+        await asyncio.sleep(max(0.05, period_seconds - (time.monotonic() - started)))

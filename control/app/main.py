@@ -1,0 +1,115 @@
+"""The application factory, and the server that `corral api` runs."""
+
+import socket
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import uvicorn
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+
+from control.api import artifacts, claim, fleet, health, host_calls, keys, tasks, uploads
+from control.api.body_limit import BodyLimit
+from control.api.edge import Edge
+from control.api.failures import answer_failures
+from control.api.openapi import describe
+from control.api.request_log import RequestLog
+from control.app.lifespan import lifespan_of
+from control.app.logs import configure_logs
+from control.app.plane import api_plane
+from control.app.settings import Settings, read_settings
+from control.jobs.schedule import ScheduledJob, scheduled_jobs
+from control.operations.plane import Plane
+from control.signals.listener import WakeupListener
+from control.store.schema import head_revision
+
+ROUTERS: tuple[APIRouter, ...] = (
+    tasks.router,
+    artifacts.router,
+    fleet.router,
+    keys.router,
+    host_calls.router,
+    claim.router,
+    uploads.router,
+    health.router,
+)
+#: Hosts and clients keep connections between polls; a server that closes them first loses requests in flight.
+KEEP_ALIVE_SECONDS = 75
+
+
+def create_app(settings: Settings, plane: Plane, *, sweeps: Sequence[ScheduledJob] | None = None) -> FastAPI:
+    """The application over a plane. It ends the plane's database connections when it ends.
+
+    `sweeps` are the jobs that it runs when nobody else does: all, where nothing is said.
+    """
+    edge = Edge(
+        plane=plane,
+        listener=WakeupListener(settings.redis_url.get_secret_value()),
+        join_token=settings.join_token.get_secret_value() if settings.join_token else None,
+        head_revision=head_revision(),
+    )
+    watched = scheduled_jobs(settings.timing) if sweeps is None else sweeps
+    app = FastAPI(
+        title="Corral",
+        version=version("corral"),
+        # The pages would load scripts from elsewhere; the document is enough for every tool.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+        lifespan=lifespan_of(edge, request_threads=settings.pool_size, sweeps=watched),
+    )
+    app.state.edge = edge
+    for router in ROUTERS:
+        app.include_router(router)
+    answer_failures(app, [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)])
+    app.openapi = lambda: describe(app)
+    # The last one added is the outermost.
+    app.add_middleware(BodyLimit, max_artifact_bytes=plane.artifacts.max_bytes)
+    app.add_middleware(RequestLog)
+    return app
+
+
+def app_from_environment() -> FastAPI:
+    """For `uvicorn --factory control.app.main:app_from_environment`."""
+    return _app(read_settings())
+
+
+def _operation_id(route: APIRoute) -> str:
+    return f"{route.tags[0]}_{route.name}".replace(" ", "_")
+
+
+def _app(settings: Settings) -> FastAPI:
+    configure_logs(log_format=settings.log_format, level=settings.log_level)
+    return create_app(settings, api_plane(settings))
+
+
+def run_api(settings: Settings) -> None:
+    """Serve until SIGTERM or Ctrl-C; held claims are answered at once then, so that no host loses a poll."""
+    app = _app(settings)
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        loop="uvloop",
+        http="httptools",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(settings.shutdown_seconds) or 1,
+        # Our own middleware writes the lines.
+        access_log=False,
+        log_config=None,
+        server_header=False,
+    )
+    ApiServer(config, app.state.edge.listener).run()
+
+
+class ApiServer(uvicorn.Server):
+    """Ends held claims before it waits for the requests that are open."""
+
+    def __init__(self, config: uvicorn.Config, listener: WakeupListener) -> None:
+        super().__init__(config)
+        self._listener = listener
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._listener.end_holds()
+        await super().shutdown(sockets)

@@ -1,0 +1,145 @@
+"""Hears wake-ups and passes them on to the claims that wait in this process.
+
+    RedisWakeups ──► channel corral:hosts ──► WakeupListener.run() ──► Waiter of host A, Waiter of host B …
+
+A wake-up can be lost: a waiter is always told how long to wait at most, and while the channel is not connected that is
+shorter. Whenever the connection comes or goes all waiters wake, for what was published in between is not known.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import structlog
+from redis.exceptions import RedisError
+
+from control.signals.client import LISTEN_HEALTH_SECONDS, listening_client
+from control.signals.wakeups import HOSTS_CHANNEL
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+#: A waiting claim looks again after this even if nothing woke it: what a lost wake-up costs at most.
+RECHECK_SECONDS = 5.0
+#: The same while no wake-up can arrive at all.
+DEAF_RECHECK_SECONDS = 1.0
+#: Three unanswered questions: the connection is dead, though nobody closed it.
+SILENCE_SECONDS = 3 * LISTEN_HEALTH_SECONDS
+RECONNECT_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0)
+
+
+class Waiter:
+    """One claim that waits. Clear it before looking for work, so that what comes during the look is not missed."""
+
+    def __init__(self) -> None:
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def clear(self) -> None:
+        self._woken.clear()
+
+    async def wait(self, limit_seconds: float) -> None:
+        """Return when woken, or after the limit."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_seconds):
+                await self._woken.wait()
+
+
+class WakeupListener:
+    """The wake-ups of one process: `run` it as a task, and wait with `waiting_for`."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._waiters: defaultdict[UUID, set[Waiter]] = defaultdict(set)
+        self.is_connected = False
+        self.is_ending = False
+
+    @property
+    def recheck_seconds(self) -> float:
+        """How long a claim may wait before it looks again unasked."""
+        return RECHECK_SECONDS if self.is_connected else DEAF_RECHECK_SECONDS
+
+    @contextmanager
+    def waiting_for(self, host_id: UUID) -> Generator[Waiter]:
+        """A waiter that hears this host's wake-ups while the block runs."""
+        waiter = Waiter()
+        self._waiters[host_id].add(waiter)
+        try:
+            yield waiter
+        finally:
+            self._waiters[host_id].discard(waiter)
+            if not self._waiters[host_id]:
+                del self._waiters[host_id]
+
+    def end_holds(self) -> None:
+        """Let every waiting claim answer now, and no later one wait: the process is about to end."""
+        self.is_ending = True
+        self._wake_all()
+
+    async def run(self) -> None:
+        """Listen until cancelled, through every outage of Redis."""
+        failures = 0
+        while True:
+            try:
+                await self._listen()
+            except (RedisError, OSError) as error:
+                failures = 1 if self.is_connected else failures + 1
+                if failures == 1:
+                    log.warning("wakeups.disconnected", error=f"{type(error).__name__}: {error}")
+                self._set_connected(False)
+            await asyncio.sleep(RECONNECT_SECONDS[min(failures, len(RECONNECT_SECONDS)) - 1])
+
+    async def _listen(self) -> None:
+        client = listening_client(self._url)
+        pubsub: Any = client.pubsub()  # pyright: ignore[reportUnknownMemberType] - redis-py leaves its kwargs untyped
+        try:
+            await pubsub.subscribe(HOSTS_CHANNEL)
+            await self._hear(pubsub)
+        finally:
+            await pubsub.aclose()
+            await client.aclose()
+
+    async def _hear(self, pubsub: Any) -> None:
+        heard_at = time.monotonic()
+        while True:
+            message = await pubsub.get_message(timeout=LISTEN_HEALTH_SECONDS)
+            if message is not None:
+                heard_at = time.monotonic()
+                self._take(message)
+            elif time.monotonic() - heard_at > SILENCE_SECONDS:
+                raise TimeoutError("Redis has not answered for a while")
+            else:
+                await pubsub.ping()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if message["type"] == "subscribe":
+            self._set_connected(True)
+            log.info("wakeups.connected")
+        elif message["type"] == "message":
+            self._wake_hosts(message["data"])
+
+    def _wake_hosts(self, data: bytes) -> None:
+        for word in data.split():
+            try:
+                host_id = UUID(word.decode())
+            except ValueError:
+                log.warning("wakeups.unreadable", word=repr(word[:50]))
+                continue
+            for waiter in self._waiters.get(host_id, ()):
+                waiter.wake()
+
+    def _set_connected(self, is_connected: bool) -> None:  # noqa: FBT001 - the one argument of a setter
+        if is_connected != self.is_connected:
+            self.is_connected = is_connected
+            self._wake_all()
+
+    def _wake_all(self) -> None:
+        for waiters in self._waiters.values():
+            for waiter in waiters:
+                waiter.wake()
