@@ -117,8 +117,8 @@ def test_a_selector_takes_all_that_maestro_knows_of_elements():
     selector = command(
         "- assertVisible:\n    text: a.*\n    id: some/id\n    index: -1\n    enabled: true\n    checked: false\n"
         "    focused: TRUE\n    selected: false\n    below: top\n    above: {id: bottom}\n"
-        "    leftOf: {text: right, index: 0}\n    rightOf: left\n    containsChild: {id: child, containsChild: grandchild}\n"
-        "    childOf: {id: parent}"
+        "    leftOf: {text: right, index: 0}\n    rightOf: left\n"
+        "    containsChild: {id: child, containsChild: grandchild}\n    childOf: {id: parent}"
     ).selector
     assert (selector.text.source, selector.id.source, selector.index) == ("a.*", "some/id", -1)
     assert (selector.enabled, selector.checked, selector.focused, selector.selected) == (True, False, True, False)

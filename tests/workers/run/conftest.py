@@ -1,0 +1,40 @@
+"""A real adb server for each test process, an emulated phone with Maestro's demo app, and the driver between them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.workers.device.conftest import is_listed, until
+from workers.device.adb_server import AdbServer
+from workers.device.device import Device
+from workers.phone.app.description import load_app
+from workers.phone.phone import Phone
+from workers.phone.server import PhoneServer
+
+DEMO_APP = Path(__file__).parents[2] / "apps" / "com.example.example.yaml"
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+async def demo_phone_server(tmp_path_factory, anyio_backend) -> AsyncIterator[tuple[AdbServer, PhoneServer]]:
+    folder = tmp_path_factory.mktemp("host")
+    phone = PhoneServer(Phone("DEMO", apps=[load_app(DEMO_APP)]))
+    async with AdbServer(state_folder=folder, finds_usb=False, finds_emulators=False, check_seconds=0.2) as adb_server:
+        await phone.start()
+        await adb_server.connect(phone.address)
+        await until(lambda: is_listed(adb_server, phone.address, "device"))
+        yield adb_server, phone
+        await phone.stop()
+
+
+@pytest.fixture
+async def demo_device(demo_phone_server) -> AsyncIterator[Device]:
+    adb_server, phone = demo_phone_server
+    device = Device(server=adb_server, transport_serial=phone.address, may_touch=lambda: True)
+    yield device
+    await device.close()
