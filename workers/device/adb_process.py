@@ -22,6 +22,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 _TERM_SECONDS = 3.0
+_MAX_LOG_BYTES = 4 * 1024 * 1024
 
 
 async def spawn_adb_server(
@@ -59,9 +60,20 @@ def log_file(home: Path) -> Path:
     return home / "adb.log"
 
 
+def last_log_lines(home: Path) -> list[str]:
+    """What the server printed last, for a message; nothing if there is no log."""
+    try:
+        return log_file(home).read_text(errors="replace").splitlines()[-3:]
+    except OSError:
+        return []
+
+
 def _opened_log(home: Path) -> BinaryIO:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return log_file(home).open("ab")
+    log = log_file(home)
+    if log.exists() and log.stat().st_size > _MAX_LOG_BYTES:
+        log.replace(log.with_suffix(".log.1"))
+    return log.open("ab")
 
 
 def _adb_binary() -> str:

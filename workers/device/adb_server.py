@@ -8,9 +8,10 @@ from typing import Self
 
 import structlog
 
-from workers.device.adb_process import end_process, log_file, spawn_adb_server
+from workers.device.adb_process import end_process, last_log_lines, log_file, spawn_adb_server
 from workers.device.call_threads import CallThreads
 from workers.device.connection import TROUBLE, ask_server
+from workers.device.connections import Connections
 from workers.device.device_list import ListedDevice, read_device_list
 
 log = structlog.stdlib.get_logger()
@@ -22,8 +23,6 @@ _START_SECONDS = 15.0
 _START_POLL_SECONDS = 0.02
 _PORT_TRIES = 3
 _QUERY_SECONDS = 5.0
-#: A phone that accepts a connection and says no more holds `host:connect` for ten seconds.
-_CONNECT_SECONDS = 15.0
 #: Three answers missed in a row are no hiccup: the server hangs and is replaced.
 _UNANSWERED_CHECKS = 3
 _RESTART_PAUSE_SECONDS = (0.0, 0.2, 1.0, 5.0)
@@ -60,13 +59,10 @@ class AdbServer:
         self._finds_usb = finds_usb
         self._finds_emulators = finds_emulators
         self._check_seconds = check_seconds
-        self._addresses = {_with_port(address) for address in addresses}
-        self._connecting: dict[str, asyncio.Task[None]] = {}
-        self._unreachable: dict[str, str] = {}
+        self._connections = Connections(lambda: self._port, addresses)
         self._process: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
         self._query_threads = CallThreads("adb-query", limit=4)
-        self._connect_threads = CallThreads("adb-connect", limit=32)
         self.starts = 0
 
     @property
@@ -81,7 +77,7 @@ class AdbServer:
     @property
     def unreachable(self) -> dict[str, str]:
         """The addresses whose last connection attempt failed, with what adb said."""
-        return dict(self._unreachable)
+        return dict(self._connections.unreachable)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -97,19 +93,20 @@ class AdbServer:
             AdbServerFailed: the port is taken, or the server ended or stayed silent.
         """
         await self._start_process()
-        self._connect_lost(listed=())
+        await self._connections.look_after(())
         self._watch = asyncio.create_task(self._keep_running(), name="adb-server-watch")
 
     async def stop(self) -> None:
         """Ends the server by its process id; calls that are waiting for it fail at once."""
-        tasks = [task for task in (self._watch, *self._connecting.values()) if task]
-        for task in tasks:
-            task.cancel()
+        tasks = self._connections.cancel()
+        if self._watch is not None:
+            self._watch.cancel()
+            tasks.append(self._watch)
         await self._end_process()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._end_process()  # the watch may have been about to start another
         self._query_threads.close()
-        self._connect_threads.close()
+        self._connections.close()
 
     async def listed_devices(self) -> list[ListedDevice]:
         """What the server lists now.
@@ -121,26 +118,11 @@ class AdbServer:
 
     async def connect(self, address: str) -> str:
         """Connects to a phone over TCP, remembers it, and returns what adb says, which can be a failure."""
-        address = _with_port(address)
-        self._addresses.add(address)
-        said = await self._connect_threads.run(
-            lambda: ask_server(self._port, f"host:connect:{address}", deadline_seconds=_CONNECT_SECONDS)
-        )
-        if said.startswith(("connected to", "already connected to")):
-            self._unreachable.pop(address, None)
-        else:
-            self._unreachable[address] = said
-        return said
+        return await self._connections.connect(address)
 
     async def disconnect(self, address: str) -> None:
         """Forgets a phone; one that was not connected is forgotten as well."""
-        address = _with_port(address)
-        self._addresses.discard(address)
-        self._unreachable.pop(address, None)
-        try:
-            await self._ask(f"host:disconnect:{address}")
-        except TROUBLE as trouble:
-            log.info("adb.not_disconnected", address=address, said=str(trouble))
+        await self._connections.disconnect(address)
 
     async def _ask(self, request: str) -> str:
         return await self._query_threads.run(lambda: ask_server(self._port, request, deadline_seconds=_QUERY_SECONDS))
@@ -161,9 +143,7 @@ class AdbServer:
     async def _start_on_port(self) -> None:
         if await self._answers():
             raise AdbServerFailed(f"port {self._port} is taken by another adb server; choose another, or 0")
-        self._process = await spawn_adb_server(
-            home=self._home, port=self._port, finds_usb=self._finds_usb, finds_emulators=self._finds_emulators
-        )
+        self._process = await self._spawn()
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await self._wait_until_it_answers(self._process)
@@ -175,6 +155,14 @@ class AdbServer:
             raise
         self.starts += 1
         log.info("adb.started", port=self._port, pid=self._process.pid)
+
+    async def _spawn(self) -> asyncio.subprocess.Process:
+        try:
+            return await spawn_adb_server(
+                home=self._home, port=self._port, finds_usb=self._finds_usb, finds_emulators=self._finds_emulators
+            )
+        except TROUBLE as trouble:
+            raise AdbServerFailed(f"the adb server could not be run: {trouble}") from trouble
 
     async def _wait_until_it_answers(self, process: asyncio.subprocess.Process) -> None:
         while not await self._answers():
@@ -198,8 +186,7 @@ class AdbServer:
             raise AdbServerFailed(f"the adb server ended with code {process.returncode}; {self._printed()}")
 
     def _printed(self) -> str:
-        last_lines = log_file(self._home).read_text(errors="replace").splitlines()[-3:]
-        return f"the end of {log_file(self._home)}: {' | '.join(last_lines) or 'empty'}"
+        return f"the end of {log_file(self._home)}: {' | '.join(last_log_lines(self._home)) or 'empty'}"
 
     async def _keep_running(self) -> None:
         unanswered = 0
@@ -208,7 +195,7 @@ class AdbServer:
                 unanswered = 0
                 await self._restart()
             try:
-                listed = await self.listed_devices()
+                await self._connections.look_after(await self.listed_devices())
             except TROUBLE as trouble:
                 unanswered += 1
                 log.warning("adb.unanswered", times=unanswered, said=str(trouble))
@@ -217,7 +204,6 @@ class AdbServer:
                     self._process.kill()
             else:
                 unanswered = 0
-                self._connect_lost(listed=listed)
 
     async def _has_ended(self) -> bool:
         if self._process is None:
@@ -238,25 +224,6 @@ class AdbServer:
                 return await self._start_process()
             except AdbServerFailed as failed:
                 log.warning("adb.not_started", attempt=attempt, said=str(failed))
-
-    def _connect_lost(self, *, listed: Iterable[ListedDevice]) -> None:
-        present = {device.transport_serial for device in listed}
-        for address in self._addresses - present - self._connecting.keys():
-            task = asyncio.create_task(self._connect_again(address), name=f"adb-connect-{address}")
-            self._connecting[address] = task
-            task.add_done_callback(lambda _, address=address: self._connecting.pop(address, None))
-
-    async def _connect_again(self, address: str) -> None:
-        try:
-            said = await self.connect(address)
-        except TROUBLE as trouble:
-            said = str(trouble)
-        log.info("adb.connect", address=address, said=said)
-
-
-def _with_port(address: str) -> str:
-    """The list names a phone by host and port; 5555 is the default of adb."""
-    return address if ":" in address else f"{address}:5555"
 
 
 def _free_port() -> int:

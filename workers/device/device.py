@@ -18,6 +18,7 @@ from workers.device.actions import (
     Tap,
 )
 from workers.device.call_threads import CallThreads
+from workers.device.facts import DeviceFacts, read_facts
 from workers.device.keyboard import erase_text, hide_keyboard, press_key
 from workers.device.launch import clear_app, launch_app, stop_app
 from workers.device.look import Eyes
@@ -63,6 +64,10 @@ class Device:
     async def screenshot_png(self) -> bytes | Failed:
         """The screen as the phone's own PNG."""
         return await self._threads.run(lambda: take_screenshot_png(self._shell))
+
+    async def read_facts(self) -> DeviceFacts | Failed:
+        """What the phone says about itself now."""
+        return await self._threads.run(lambda: read_facts(self._shell))
 
     async def close(self) -> None:
         """Removes what observing may have left on the phone, as far as it may be touched, and ends the thread."""

@@ -76,6 +76,21 @@ async def test_a_silent_phone_does_not_keep_another_from_being_connected(tmp_pat
         await until(lambda: is_listed(server, fine.address, "device"), seconds=5)
 
 
+async def test_a_phone_that_stays_offline_is_connected_afresh(tmp_path, monkeypatch):
+    monkeypatch.setattr("workers.device.connections._OFFLINE_SECONDS", 0.3)
+    async with serve_phone(Phone("A")) as phone, own_server(tmp_path, addresses=[phone.address]) as server:
+        await until(lambda: is_listed(server, phone.address, "device"))
+        phone.phone.link_state = LinkState.OFFLINE
+        await until(lambda: is_listed(server, phone.address, "offline"))
+        await until(lambda: is_not_listed(server, phone.address))
+        phone.phone.link_state = LinkState.DEVICE
+        await until(lambda: is_listed(server, phone.address, "device"), seconds=20)
+
+
+async def is_not_listed(server, address: str) -> bool:
+    return address not in {listed.transport_serial for listed in await server.listed_devices()}
+
+
 async def test_stopping_ends_its_process_and_no_other(tmp_path):
     one, other = own_server(tmp_path / "one"), own_server(tmp_path / "other")
     await one.start()
@@ -124,6 +139,12 @@ async def test_a_port_taken_by_something_else_is_an_error_that_shows_what_adb_sa
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(AdbServerFailed, match="ended with code"):
             await own_server(tmp_path, port=taken.getsockname()[1]).start()
+
+
+async def test_a_state_folder_that_cannot_be_written_is_an_error_that_says_so(tmp_path):
+    (tmp_path / "adb").write_text("a file, not a folder")
+    with pytest.raises(AdbServerFailed, match="could not be run"):
+        await own_server(tmp_path).start()
 
 
 def test_the_port_of_everybody_is_refused(tmp_path):
