@@ -5,11 +5,10 @@ import time
 import pytest
 from adbutils import AdbError
 
+from tests.workers.phone.conftest import Connected, until
 from workers.phone.adbd.connection import LinkState
 from workers.phone.faults import Fault, FaultKind, RefusedFault
 from workers.phone.phone import Phone
-
-from tests.workers.phone.conftest import Connected, until
 
 
 def order(connected: Connected, kind: str, **fields) -> Fault:
