@@ -5,18 +5,22 @@ import sys
 from typing import Literal
 
 import structlog
+from structlog.tracebacks import ExceptionDictTransformer
 
 _LEVELS = logging.getLevelNamesMapping()
 
 
 def write_log(*, log_format: Literal["console", "json"], log_level: str) -> None:
     """Structured lines on stderr from here on; called once, by the entry point."""
-    renderer = (
-        structlog.processors.JSONRenderer()
-        if log_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    )
-    errors = [structlog.processors.dict_tracebacks] if log_format == "json" else []
+    # Tracebacks without local variables: those hold credentials, and what a flow types.
+    if log_format == "json":
+        errors = [structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False))]
+        renderer = structlog.processors.JSONRenderer()
+    else:
+        errors = []
+        renderer = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Awaitable, Generator
 from contextlib import contextmanager
 from importlib.metadata import version
 
@@ -52,17 +52,25 @@ async def run_host(settings: HostSettings) -> int:
 
     The first SIGTERM or SIGINT drains, the second stops at the next boundaries.
     """
-    life = HostLife()
+    return await exit_code_of(_run_locked(settings))
+
+
+async def exit_code_of(run: Awaitable[int]) -> int:
+    """The exit code of a run, also of one that could not start: the log says why."""
     try:
-        with StateFolder(settings.state_dir).locked(), _signals(life):
-            return await _run_in_folder(settings, life)
+        return await run
     except tuple(_EXIT_CODES) as error:
         log.error("host.not_started", error=str(error))  # noqa: TRY400 - the message says all that can be done
         return _EXIT_CODES[type(error)]
 
 
-async def _run_in_folder(settings: HostSettings, life: HostLife) -> int:
-    folder = StateFolder(settings.state_dir)
+async def _run_locked(settings: HostSettings) -> int:
+    life, folder = HostLife(), StateFolder(settings.state_dir)
+    with folder.locked(), end_by_signals(life):
+        return await _run_in_folder(settings, folder, life)
+
+
+async def _run_in_folder(settings: HostSettings, folder: StateFolder, life: HostLife) -> int:
     corral_version = version("corral")
     identity = await identify_host(settings, folder, version=corral_version, life=life)
     if identity is None:
@@ -89,7 +97,9 @@ async def _run_in_folder(settings: HostSettings, life: HostLife) -> int:
 
 
 @contextmanager
-def _signals(life: HostLife) -> Generator[None]:
+def end_by_signals(life: HostLife) -> Generator[None]:
+    """While the block runs, the first SIGTERM or SIGINT drains the host, and the second stops it."""
+
     def note() -> None:
         (life.stop_now if life.draining.is_set() else life.drain)()
 

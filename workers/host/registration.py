@@ -34,7 +34,7 @@ async def identify_host(
     """
     if stored := folder.credential():
         return stored
-    if settings.join_token is None:
+    if not settings.join_token or not settings.join_token.get_secret_value():
         raise NotConfigured(f"this host is not registered ({folder.credential_path} is missing): set CORRAL_JOIN_TOKEN")
     registration = HostRegistration(name=settings.name, labels=settings.labels, version=version, facts=_facts())
     for wait_seconds in backoff_seconds():

@@ -1,0 +1,150 @@
+"""A host as a process of its own: signals, crashes, restarts, and a second one on the same folder."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.workers.host.far_side import FarSide, until
+
+pytestmark = pytest.mark.anyio
+
+PROJECT = Path(__file__).parents[3]
+
+
+class Processes:
+    """Starts hosts on one state folder, and ends those that a test leaves behind."""
+
+    def __init__(self, far_side: FarSide, state_dir: Path) -> None:
+        self.far_side = far_side
+        self.state_dir = state_dir
+        self._started: list[subprocess.Popen[str]] = []
+
+    def start(self, work: str = "never", *, failpoints: str = "", **environment: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.workers.host.host_process", work],
+            cwd=PROJECT,
+            env=os.environ
+            | {
+                "CORRAL_API_URL": self.far_side.url,
+                "CORRAL_JOIN_TOKEN": "join",
+                "CORRAL_HOST_STATE_DIR": str(self.state_dir),
+                "CORRAL_FAILPOINTS": failpoints,
+            }
+            | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._started.append(process)
+        return process
+
+    def end_all(self) -> None:
+        for process in self._started:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture
+def processes(far_side, tmp_path):
+    processes = Processes(far_side, tmp_path / "state")
+    yield processes
+    processes.end_all()
+
+
+async def ended(process: subprocess.Popen[str]) -> int:
+    await until(lambda: process.poll() is not None)
+    return process.returncode
+
+
+async def begun(far_side: FarSide, task_id: str) -> None:
+    """The task runs: a renewal has carried its progress."""
+    await until(lambda: any((call.body["progress"] or {}).get("step") for call in far_side.made("renew")))
+    assert far_side.lease_of(task_id)
+
+
+async def test_sigterm_drains_and_a_second_one_stops(processes, far_side):
+    process = processes.start()
+    task_id = far_side.submit()
+    await begun(far_side, task_id)
+    process.send_signal(signal.SIGTERM)
+    await until(lambda: far_side.made("heartbeat")[-1].body["draining"])
+    renewals = len(far_side.made("renew"))
+    await until(lambda: len(far_side.made("renew")) > renewals + 2)
+    process.send_signal(signal.SIGTERM)
+    assert await ended(process) == 0
+    report = far_side.lease_of(task_id).result
+    assert (report["status"], report["cause"]) == ("failed", "infrastructure")
+
+
+async def test_an_idle_host_ends_by_ctrl_c(processes, far_side):
+    process = processes.start()
+    await until(lambda: far_side.made("claim"))
+    process.send_signal(signal.SIGINT)
+    assert await ended(process) == 0
+
+
+@pytest.mark.parametrize("where", ["result.spooled", "result.acknowledged"])
+async def test_a_report_survives_a_crash_and_is_recorded_once(processes, far_side, where):
+    task_id = far_side.submit()
+    assert await ended(processes.start("at_once", failpoints=f"{where}=exit")) == 137
+    [spooled] = (processes.state_dir / "spool").glob("*.json")
+    assert json.loads(spooled.read_text())["task_id"] == task_id
+    processes.start()
+    await until(lambda: len(far_side.incarnations) == 2)
+    assert far_side.lease_of(task_id).result["status"] == "done"
+    assert not spooled.exists()
+    assert len(far_side.made("register")) == 1
+    routes = [call.route for call in far_side.calls]
+    last_result = len(routes) - 1 - routes[::-1].index("result")
+    assert far_side.calls[last_result + 1].body["incarnation"] == far_side.incarnations[1]
+
+
+@pytest.mark.parametrize("where", ["claim.received", "run.finished"])
+async def test_a_crash_before_the_report_leaves_the_lease_to_the_next_life(processes, far_side, where):
+    task_id = far_side.submit()
+    assert await ended(processes.start("at_once", failpoints=f"{where}=exit")) == 137
+    processes.start()
+    await until(lambda: len(far_side.incarnations) == 2 and len(far_side.made("claim")) > 1)
+    assert far_side.lease_of(task_id).is_ended
+    assert far_side.lease_of(task_id).result is None
+    assert far_side.made("result") == []
+
+
+async def test_a_second_process_on_the_same_folder_is_refused(processes, far_side):
+    first = processes.start()
+    await until(lambda: far_side.made("claim"))
+    second = processes.start()
+    assert await ended(second) == 3
+    said = second.stdout.read()
+    assert str(processes.state_dir) in said
+    assert f"process {first.pid}" in said
+    assert first.poll() is None
+
+
+async def test_the_credential_is_for_the_owners_eyes_only(processes, far_side):
+    processes.start()
+    await until(lambda: far_side.made("heartbeat"))
+    credential = processes.state_dir / "credential.json"
+    assert stat.S_IMODE(credential.stat().st_mode) == 0o600
+
+
+async def test_a_host_without_a_credential_or_a_join_token_says_what_it_needs(processes):
+    process = processes.start(CORRAL_JOIN_TOKEN="")
+    assert await ended(process) == 2
+    assert "set CORRAL_JOIN_TOKEN" in process.stdout.read()
+
+
+async def test_a_host_waits_for_a_control_plane_that_starts_later(processes, far_side):
+    far_side.is_away = True
+    processes.start()
+    ends_at = time.monotonic() + 1.5
+    await until(lambda: time.monotonic() > ends_at)
+    far_side.is_away = False
+    await until(lambda: far_side.made("claim"))
