@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
@@ -19,14 +20,16 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
+def postgres() -> Iterator[EmbeddedPostgres]:
     """A running Postgres with a migrated template database."""
-    server = EmbeddedPostgres(_world_readable(tmp_path_factory.mktemp("postgres")) / "server", options=FAST)
-    server.start()
-    server.ensure_database(TEMPLATE)
-    migrate(server.url(TEMPLATE))
-    yield server
-    server.stop()
+    # Not below pytest's own folder: that is private to us, and Postgres may have to run as somebody else.
+    with TemporaryDirectory(prefix="corral-postgres-") as folder:
+        server = EmbeddedPostgres(Path(folder), options=FAST)
+        server.start()
+        server.ensure_database(TEMPLATE)
+        migrate(server.url(TEMPLATE))
+        yield server
+        server.stop()
 
 
 @pytest.fixture
@@ -45,10 +48,3 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedValkey]
     server.start()
     yield server
     server.stop()
-
-
-def _world_readable(folder: Path) -> Path:
-    # pytest makes its folders private, and Postgres may run as somebody else.
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)
-    return folder

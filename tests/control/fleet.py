@@ -1,0 +1,135 @@
+"""Hosts and clients as operations see them: what a test says in one line."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from control.operations.assign import assign_tasks
+from control.operations.cadence import record_api_alive
+from control.operations.cancel import Cancellation, request_task_cancellation
+from control.operations.claim import claim_assignment
+from control.operations.hosts import heartbeat, register_host
+from control.operations.leases import renew_lease
+from control.operations.plane import Job, Plane
+from control.operations.results import record_task_result
+from control.operations.submit import submit_task
+from control.operations.tasks import list_events, show_task
+from corral.contract.fleet import DeviceState
+from corral.contract.host_protocol import (
+    Assignment,
+    ClaimRequest,
+    Heartbeat,
+    HostRegistration,
+    LeaseRenewalRequest,
+    LeaseRenewalResponse,
+    ReportedDevice,
+    TerminalResultRequest,
+    TerminalResultResponse,
+)
+from corral.contract.identifiers import uuid7
+from corral.contract.tasks import TaskDetail, TaskSubmission
+
+FLOW = "appId: dev.corral.notes\n---\n- launchApp\n"
+
+
+@dataclass
+class RecordedRings:
+    rung: list[Job] = field(default_factory=list)
+
+    def ring(self, job: Job) -> None:
+        self.rung.append(job)
+
+
+@dataclass
+class RecordedWakeups:
+    woken: list[UUID] = field(default_factory=list)
+
+    def wake_hosts(self, host_ids: Iterable[UUID]) -> None:
+        self.woken.extend(host_ids)
+
+
+@dataclass
+class Host:
+    """One host with its devices, in one life."""
+
+    plane: Plane
+    host_id: UUID
+    serials: list[str]
+    incarnation: UUID = field(default_factory=uuid7)
+
+    def beat(self, *, state: DeviceState = DeviceState.READY, **more: Any) -> Any:
+        devices = [ReportedDevice(serial=serial, state=state, model="Pixel 8") for serial in self.serials]
+        return heartbeat(self.plane, self.host_id, Heartbeat(incarnation=self.incarnation, devices=devices, **more))
+
+    def restart(self) -> None:
+        self.incarnation = uuid7()
+        self.beat()
+
+    def claim(self, *, claim_id: UUID | None = None) -> Assignment | None:
+        request = ClaimRequest(
+            claim_id=claim_id or uuid7(), incarnation=self.incarnation, free_devices=self.serials, wait_ms=0
+        )
+        return claim_assignment(self.plane, self.host_id, request)
+
+    def renew(self, assignment: Assignment, **more: Any) -> LeaseRenewalResponse:
+        return renew_lease(self.plane, self.host_id, assignment.lease_id, LeaseRenewalRequest(**more))
+
+    def report(self, assignment: Assignment, status: str, **more: Any) -> TerminalResultResponse:
+        report = TerminalResultRequest.model_validate({"status": status, **more})
+        return record_task_result(self.plane, self.host_id, assignment.lease_id, report)
+
+
+@dataclass
+class Fleet:
+    plane: Plane
+
+    def host(self, *serials: str, name: str = "bench") -> Host:
+        registered = register_host(self.plane, HostRegistration(name=name))
+        host = Host(self.plane, registered.host_id, list(serials) or ["PHONE1"])
+        host.beat()
+        return host
+
+    def submit(self, **more: Any) -> UUID:
+        submission = TaskSubmission.model_validate({"kind": "flow", "flow": FLOW, **more})
+        return submit_task(self.plane, submission, actor="key:tests", idempotency_key=None).task.task_id
+
+    def assign(self) -> int:
+        return assign_tasks(self.plane)
+
+    def running(self, host: Host, **more: Any) -> Assignment:
+        """A task that the host has just claimed."""
+        self.submit(**more)
+        self.assign()
+        assignment = host.claim()
+        assert assignment is not None
+        return assignment
+
+    def cancel(self, task_id: UUID, *, reason: str | None = None, actor: str = "key:tests") -> Cancellation:
+        return request_task_cancellation(self.plane, task_id, actor=actor, reason=reason)
+
+    def show(self, task_id: UUID) -> TaskDetail:
+        return show_task(self.plane, task_id)
+
+    def kinds(self, task_id: UUID) -> list[str]:
+        """The audit trail of a task, in short."""
+        return [event.kind.value.removeprefix("task.") for event in list_events(self.plane, task_id).events]
+
+    def expire(self, assignment: Assignment) -> None:
+        """Let time run out for a lease, and the API have been there all the while."""
+        with self.plane.database.transaction() as tx:
+            tx.run(
+                "UPDATE leases SET expires_at = corral_now() - interval '1 hour' WHERE lease_id = :lease_id",
+                lease_id=assignment.lease_id,
+            )
+        self.api_has_been_up()
+
+    def api_has_been_up(self, *, for_seconds: float = 3600) -> None:
+        record_api_alive(self.plane)
+        with self.plane.database.transaction() as tx:
+            tx.run(
+                """
+                UPDATE job_runs SET unbroken_since = corral_now() - make_interval(secs => :seconds) WHERE name = 'api'
+                """,
+                seconds=for_seconds,
+            )
