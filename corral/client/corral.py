@@ -153,7 +153,7 @@ class Corral:
         """One page of tasks, youngest first; give its `next_page_token` back for the next."""
         params = {
             "status": [str(status) for status in statuses] or None,
-            "is_cancelling": None if is_cancelling is None else str(is_cancelling).lower(),
+            "cancelling": None if is_cancelling is None else str(is_cancelling).lower(),
             "label": [f"{key}={value}" for key, value in (labels or {}).items()] or None,
             "host_id": host_id and str(host_id),
             "device_id": device_id and str(device_id),

@@ -21,3 +21,14 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def usual_port(last: int | None, *, count: int = 1) -> int:
+    """The first of `count` ports in a row: those of the last time where they are free, others where not."""
+    first = last or free_port()
+    while not all(is_free(first + offset) for offset in range(count)):
+        first = min(free_port(), _LAST_PORT - count)
+    return first
+
+
+_LAST_PORT = 65_535

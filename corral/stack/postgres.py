@@ -29,6 +29,10 @@ class EmbeddedPostgresError(Exception):
 class EmbeddedPostgres:
     """One cluster. `start` makes it on the first time and may be called again after the process died."""
 
+    name = "postgres"
+    #: The "fast" shutdown of its manual: open transactions are rolled back, what is committed is on disk.
+    ends_with = signal.SIGINT
+
     def __init__(self, folder: Path, *, options: tuple[str, ...] = ()) -> None:
         self.folder = folder
         self.process: subprocess.Popen[bytes] | None = None
@@ -63,9 +67,9 @@ class EmbeddedPostgres:
         self._wait_until_it_answers()
 
     def stop(self) -> None:
-        """End it in order: open transactions are rolled back, everything committed is on disk."""
+        """End it in order, and return once it has ended."""
         if self.process and self.process.poll() is None:
-            self.process.send_signal(_FAST_SHUTDOWN)
+            self.process.send_signal(self.ends_with)
             self.process.wait(START_LIMIT_SECONDS)
 
     def ensure_database(self, name: str) -> None:
@@ -99,7 +103,7 @@ class EmbeddedPostgres:
         return spawn(
             [str(self._bin / program), *arguments],
             log_file=self._log_file,
-            dies_with=_FAST_SHUTDOWN,
+            dies_with=self.ends_with,
             cwd=self.folder,
             run_as=pwd.getpwnam(UNPRIVILEGED_USER) if os.geteuid() == 0 else None,
         )
@@ -139,7 +143,3 @@ def _let_others_walk_to(path: Path) -> None:
     if os.geteuid() == 0:
         for folder in path.resolve().parents:
             folder.chmod(folder.stat().st_mode | stat.S_IXOTH)
-
-
-#: Postgres' "fast" shutdown (its manual, "Shutting Down the Server").
-_FAST_SHUTDOWN = signal.SIGINT

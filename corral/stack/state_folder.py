@@ -11,8 +11,6 @@ from typing import TypeVar
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from corral.stack.ports import free_port, is_free
-
 
 class StateFolderInUse(Exception):  # noqa: N818 - an exception is a short fact
     """A stack runs on this folder already. End it, or take another folder."""
@@ -40,7 +38,7 @@ class Ports(_Kept):
     """Where the parts listened the last time. Addresses stay the same over a restart as long as nobody takes them."""
 
     api: int | None = None
-    phones: list[int] = Field(default_factory=list)
+    phones: dict[str, int] = Field(default_factory=dict, description="The first port of each group of phones.")
 
 
 class ReadyInfo(_Kept):
@@ -115,15 +113,6 @@ class StackFolder:
             return None
         except ValidationError as trouble:
             raise StateFolderDamaged(f"{file} is damaged; remove it, and it is made anew") from trouble
-
-
-def usual_ports(last: list[int], count: int) -> list[int]:
-    """`count` ports: those of the last time that are still free, and others for the rest."""
-    kept = [port for port in last[:count] if is_free(port)]
-    while len(kept) < count:
-        if (port := free_port()) not in kept:
-            kept.append(port)
-    return kept
 
 
 def write_private(file: Path, text: str) -> None:

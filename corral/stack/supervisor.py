@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from corral.stack.parts import Part, end, is_running
 from corral.stack.process import signal_group
+from corral.stack.stop_request import StopRequest
 
 #: The first restart comes at once for a person, and a part that cannot live does not heat the machine.
 RESTART_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -36,11 +37,17 @@ class Supervisor:
     """Parts are ended in the reverse order of `start`: who depends on others is started after them.
 
     Args:
-        announce: called with a sentence for people when a part died or was started again.
+        stop_request: looked at all the time.
+        announce: called with a sentence for people when a part died.
+        on_change: called when process ids have changed.
     """
 
-    def __init__(self, *, announce: Callable[[str], None]) -> None:
+    def __init__(
+        self, *, stop_request: StopRequest, announce: Callable[[str], None], on_change: Callable[[], None]
+    ) -> None:
+        self._stop_request = stop_request
         self._announce = announce
+        self._on_change = on_change
         self._groups: list[tuple[list[_Life], float]] = []
 
     @property
@@ -62,17 +69,19 @@ class Supervisor:
 
         Raises:
             StartFailed: it did not hold within the limit.
+            StopAsked: meanwhile.
         """
         deadline = time.monotonic() + limit_seconds
         while not is_ready():
+            self._stop_request.check()
             if time.monotonic() > deadline:
                 raise StartFailed(f"{what} did not get ready within {limit_seconds:g} s")
             self.look_after()
             time.sleep(_POLL_SECONDS)
 
-    def run(self, *, should_stop: Callable[[], bool]) -> None:
-        """Look after the parts until `should_stop`."""
-        while not should_stop():
+    def run(self) -> None:
+        """Look after the parts until a stop is asked for."""
+        while not self._stop_request.is_asked:
             self.look_after()
             time.sleep(_POLL_SECONDS)
 
@@ -82,13 +91,15 @@ class Supervisor:
             for life in lives:
                 self._look_after(life, time.monotonic())
 
-    def stop(self, *, announce: Callable[[str], None] | None = None) -> None:
-        """End everything that was started; nothing of it runs afterwards."""
+    def stop(self) -> None:
+        """End everything that was started; nothing of it runs afterwards. A second request to stop kills."""
         while self._groups:
             lives, limit_seconds = self._groups[-1]
-            if announce:
-                announce(", ".join(life.part.name for life in lives))
-            end([life.part for life in lives], limit_seconds=limit_seconds)
+            end(
+                [life.part for life in lives],
+                limit_seconds=limit_seconds,
+                should_hurry=lambda: self._stop_request.is_urgent,
+            )
             self._groups.pop()
 
     def _look_after(self, life: _Life, now: float) -> None:
@@ -118,6 +129,7 @@ class Supervisor:
         except Exception as trouble:  # noqa: BLE001 - whatever kept it from starting, it is tried again
             self._announce(f"{life.part.name} could not be started: {trouble}")
             self._bury(life, time.monotonic())
+        self._on_change()
 
 
 def _ending(part: Part) -> str:

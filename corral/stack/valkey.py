@@ -21,6 +21,9 @@ class EmbeddedValkeyError(Exception):
 class EmbeddedValkey:
     """One server. `start` may be called again after the process died: the port stays the same."""
 
+    name = "valkey"
+    ends_with = signal.SIGTERM
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.process: subprocess.Popen[bytes] | None = None
@@ -48,13 +51,13 @@ class EmbeddedValkey:
                 *("--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"),
             ],
             log_file=self._log_file,
-            dies_with=signal.SIGTERM,
+            dies_with=self.ends_with,
         )
         self._wait_until_it_answers()
 
     def stop(self) -> None:
         if self.process and self.process.poll() is None:
-            self.process.terminate()
+            self.process.send_signal(self.ends_with)
             self.process.wait(START_LIMIT_SECONDS)
 
     def _usual_port(self) -> int:

@@ -1,0 +1,55 @@
+"""The commands, by what they are for."""
+
+from typing import Annotated
+
+import typer
+
+from corral.cli import demo, fleet, keys, parts, submit, tasks, up, watch
+from corral.cli.connection import Target
+from corral.cli.exit_codes import HELP
+
+_TASKS, _FLEET, _HERE, _PARTS = (
+    "Tasks",
+    "Hosts, devices, keys",
+    "Everything on this machine",
+    "Single parts of a cluster",
+)
+
+app = typer.Typer(
+    name="corral",
+    help="A control plane for fleets of Android devices, in which every task can be stopped.",
+    epilog=HELP,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def choose_target(
+    context: typer.Context,
+    url: Annotated[
+        str | None, typer.Option(envvar="CORRAL_URL", help="The API. Default: the one that `corral up` runs here.")
+    ] = None,
+    api_key: Annotated[
+        str | None, typer.Option(envvar="CORRAL_API_KEY", help="The key. Default: the one that `corral up` made.")
+    ] = None,
+) -> None:
+    context.obj = Target(url, api_key)
+
+
+for panel, commands in {
+    _HERE: (up.up, demo.demo),
+    _TASKS: (submit.submit, tasks.tasks, tasks.show, watch.watch, tasks.cancel),
+    _FLEET: (fleet.hosts, fleet.devices, fleet.drain),
+    _PARTS: (parts.api, parts.jobs, parts.beat, parts.host, parts.migrate),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel, epilog=HELP)(command)
+app.add_typer(keys.app, name="keys", rich_help_panel=_FLEET)
+# `phone` hands its arguments on to the emulated phones, which have a command line of their own.
+app.command(
+    rich_help_panel=_PARTS,
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(parts.phone)

@@ -1,0 +1,5 @@
+"""stub"""
+
+
+def demo() -> int:
+    return 1

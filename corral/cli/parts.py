@@ -1,0 +1,114 @@
+"""The parts of Corral as single processes, for a cluster: each reads its settings from the environment."""
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from corral.cli.failures import CommandFailed, WrongUsage
+from corral.failpoints import order_from_environment
+
+if TYPE_CHECKING:
+    from control.app.settings import Settings
+
+# Each command imports its part: none should wait for the libraries of the others.
+
+
+def api() -> None:
+    """Serve the API. Settings: CORRAL_DATABASE_URL, CORRAL_REDIS_URL, CORRAL_JOIN_TOKEN, CORRAL_PORT, …."""
+    from control.app.main import run_api
+
+    order_from_environment()
+    run_api(_settings())
+
+
+def jobs() -> int:
+    """Run the control plane's jobs in Celery, with the settings of the API."""
+    from control.app.logs import configure_logs
+    from control.jobs.worker import run_jobs
+
+    order_from_environment()
+    settings = _settings()
+    configure_logs(log_format=settings.log_format, level=settings.log_level)
+    return run_jobs(
+        database_url=settings.database_url.get_secret_value(),
+        redis_url=settings.redis_url.get_secret_value(),
+        artifacts_folder=settings.artifacts_dir,
+        timing=settings.timing,
+    )
+
+
+def beat() -> int:
+    """Tick the jobs. One is enough; without any, the API does what is overdue."""
+    from control.app.logs import configure_logs
+    from control.jobs.beat import run_beat
+
+    order_from_environment()
+    settings = _settings()
+    configure_logs(log_format=settings.log_format, level=settings.log_level)
+    return run_beat(redis_url=settings.redis_url.get_secret_value(), timing=settings.timing)
+
+
+def host() -> int:
+    """Run a device host. Settings: CORRAL_API_URL, CORRAL_JOIN_TOKEN, CORRAL_HOST_STATE_DIR, …."""
+    from workers.host.main import main
+
+    return main()
+
+
+def phone(context: typer.Context) -> int:
+    """Serve emulated phones over TCP; `corral phone --help` shows its options."""
+    from workers.phone.__main__ import main
+
+    order_from_environment()
+    sys.argv = ["corral phone", *context.args]
+    return main()
+
+
+def migrate() -> None:
+    """Bring the database of CORRAL_DATABASE_URL to the schema of this version."""
+    from control.store.schema import migrate as migrate_schema
+
+    with database_failures():
+        revision = migrate_schema(database_url())
+    sys.stdout.write(f"the database is at revision {revision}\n")
+
+
+def database_url() -> str:
+    """CORRAL_DATABASE_URL. Raises `WrongUsage` where it is missing or is no address."""
+    import os
+
+    from control.store.database import psycopg_url
+
+    url = os.environ.get("CORRAL_DATABASE_URL", "")
+    try:
+        psycopg_url(url)
+    except ValueError as trouble:
+        raise WrongUsage(f"CORRAL_DATABASE_URL: {trouble}") from None
+    return url
+
+
+@contextmanager
+def database_failures() -> Generator[None]:
+    """What Postgres says, as words for the user.
+
+    Raises:
+        CommandFailed: the database does not answer, or refuses.
+    """
+    from sqlalchemy.exc import DBAPIError
+
+    try:
+        yield
+    except DBAPIError as trouble:
+        raise CommandFailed(f"the database says: {str(trouble.orig).strip()}") from trouble
+
+
+def _settings() -> "Settings":
+    from control.app.settings import SettingsInvalid, read_settings
+
+    try:
+        return read_settings()
+    except SettingsInvalid as trouble:
+        raise WrongUsage(f"the settings are not complete:\n{trouble}") from trouble

@@ -1,0 +1,85 @@
+"""`corral submit`."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from corral.cli.connection import connect
+from corral.cli.exit_codes import ExitCode
+from corral.cli.failures import WrongUsage
+from corral.cli.flow_files import LocalFlow, read_flow
+from corral.cli.options import Json, Timeout, pairs
+from corral.cli.output import plain, print_json, stdout
+from corral.cli.watch import follow
+from corral.contract.tasks import Requirement, RequirementOperator
+
+
+def submit(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="A flow; - reads it from stdin.", show_default=False)],
+    name: Annotated[str | None, typer.Option(help="Shown to people. Default: the flow's name, or its file's.")] = None,
+    env: Annotated[list[str] | None, typer.Option(metavar="K=V", help="A value for ${K} in the flow.")] = None,
+    label: Annotated[list[str] | None, typer.Option(metavar="K=V", help="A label to filter by.")] = None,
+    require: Annotated[
+        list[str] | None, typer.Option(metavar="K[=V]", help="Only on devices with this label (and value).")
+    ] = None,
+    priority: Annotated[int, typer.Option(help="-100 to 100; higher goes first.")] = 0,
+    max_attempts: Annotated[int, typer.Option(help="Runs, when hosts or devices fail under it.")] = 2,
+    timeout: Annotated[int | None, typer.Option(metavar="SECONDS", help="Stop a run that takes longer.")] = None,
+    queue_timeout: Annotated[int | None, typer.Option(metavar="SECONDS", help="Fail a task that waits longer.")] = None,
+    batch: Annotated[str | None, typer.Option(metavar="ID", help="Groups tasks that belong together.")] = None,
+    idempotency_key: Annotated[str | None, typer.Option(metavar="KEY", help="The same key submits once.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Show the task until it has ended.")] = False,
+    wait_limit: Timeout = None,
+    json: Json = False,
+) -> int:
+    """Hand over a flow, with the files that it includes, to be run on a device."""
+    flow = _flow(file)
+    options: dict[str, Any] = {
+        "priority": priority,
+        "max_attempts": max_attempts,
+        "timeout_seconds": timeout,
+        "queue_timeout_seconds": queue_timeout,
+        "batch_id": batch,
+    }
+    with connect(context) as corral:
+        task = corral.submit(
+            flow.source,
+            name=name or flow.name,
+            files=flow.files,
+            env=pairs(env or [], option="--env"),
+            labels=pairs(label or [], option="--label"),
+            requires=_requirements(require or []),
+            idempotency_key=idempotency_key,
+            **options,
+        )
+        if wait:
+            return follow(corral, task.task_id, as_json=json, limit_seconds=wait_limit)
+    if json:
+        print_json(task)
+    else:
+        stdout().print(plain(task.task_id))
+    return ExitCode.OK
+
+
+def _flow(file: str) -> LocalFlow:
+    if file != "-":
+        return read_flow(Path(file))
+    try:
+        return LocalFlow(sys.stdin.buffer.read().decode(), files={}, name=None)
+    except UnicodeDecodeError as trouble:
+        raise WrongUsage(f"stdin is not UTF-8 text: {trouble.reason} at byte {trouble.start}") from None
+
+
+def _requirements(texts: Iterable[str]) -> list[Requirement]:
+    found: list[Requirement] = []
+    for text in texts:
+        label, separator, value = text.partition("=")
+        if separator:
+            found.append(Requirement(label=label, value=value))
+        else:
+            found.append(Requirement(label=label, op=RequirementOperator.EXISTS))
+    return found

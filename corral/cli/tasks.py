@@ -1,0 +1,166 @@
+"""`corral tasks`, `show`, `cancel`."""
+
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from rich.text import Text
+
+from corral.cli.connection import connect
+from corral.cli.exit_codes import ExitCode
+from corral.cli.options import Json, TaskId, Timeout, pairs
+from corral.cli.output import plain, print_json, print_table, stderr, stdout
+from corral.cli.watch import closing_line, wait_for_end
+from corral.cli.words import instant, labels, length, progress, seconds_between, status_word
+from corral.contract.tasks import TaskCancellationResponse, TaskDetail, TaskStatus, TaskView
+
+
+def tasks(
+    context: typer.Context,
+    status: Annotated[list[TaskStatus] | None, typer.Option(help="Only these; may be given several times.")] = None,
+    cancelling: Annotated[bool, typer.Option("--cancelling", help="Only those with a pending cancel.")] = False,
+    label: Annotated[list[str] | None, typer.Option(metavar="K=V", help="Only with this label.")] = None,
+    host: Annotated[UUID | None, typer.Option(metavar="HOST_ID", help="Only on this host.")] = None,
+    device: Annotated[UUID | None, typer.Option(metavar="DEVICE_ID", help="Only on this device.")] = None,
+    batch: Annotated[str | None, typer.Option(metavar="ID", help="Only of this batch.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
+    page: Annotated[str | None, typer.Option(metavar="TOKEN", help="Go on where the last page ended.")] = None,
+    json: Json = False,
+) -> None:
+    """List tasks, youngest first."""
+    with connect(context) as corral:
+        found = corral.page(
+            statuses=status or [],
+            is_cancelling=True if cancelling else None,
+            labels=pairs(label or [], option="--label"),
+            host_id=host,
+            device_id=device,
+            batch_id=batch,
+            page_token=page,
+            limit=limit,
+        )
+    if json:
+        print_json(found)
+        return
+    columns = ("TASK", "STATUS", "NAME", "CREATED", "TOOK", "LABELS", "")
+    print_table(columns, (_row(task) for task in found.tasks), empty="There are no such tasks.")
+    if found.next_page_token:
+        stderr().print(plain(f"There are more: --page {found.next_page_token}"))
+
+
+def show(context: typer.Context, task_id: TaskId, json: Json = False) -> None:
+    """Show all about a task, with the story of its cancel request and of its attempts."""
+    with connect(context) as corral:
+        task = corral.get(task_id)
+        if json:
+            print_json(task)
+            return
+        attempts = corral.attempts(task_id)
+    _print_facts(_facts(task))
+    if attempts:
+        stdout().print()
+        print_table(
+            ("ATTEMPT", "STATUS", "CLAIMED", "TOOK", "REASON"),
+            (
+                (
+                    str(attempt.attempt),
+                    attempt.status,
+                    instant(attempt.claimed_at),
+                    length(seconds_between(attempt.claimed_at, attempt.finished_at)),
+                    attempt.failure_reason,
+                )
+                for attempt in attempts
+            ),
+            empty="",
+        )
+
+
+def cancel(
+    context: typer.Context,
+    task_id: TaskId,
+    reason: Annotated[str | None, typer.Option(help="For people; shown and kept.")] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Until it has ended: 0 if cancelled, 1 if it was too late.")
+    ] = False,
+    wait_limit: Timeout = None,
+    json: Json = False,
+) -> int:
+    """Ask for a task to be stopped. The request is never lost; asking twice changes nothing."""
+    with connect(context) as corral:
+        response = corral.cancel(task_id, reason=reason)
+        if not wait:
+            _show_response(response, as_json=json)
+            return ExitCode.OK
+        task = wait_for_end(corral, task_id, as_json=json, limit_seconds=wait_limit)
+    if json:
+        print_json(task)
+    else:
+        stdout().print(closing_line(task))
+    return ExitCode.OK if task.status is TaskStatus.CANCELLED else ExitCode.FAILED
+
+
+def _show_response(response: TaskCancellationResponse, *, as_json: bool) -> None:
+    if as_json:
+        print_json(response)
+    elif response.status.is_terminal:
+        stdout().print(Text.assemble((response.status, "yellow"), ": it will not run"))
+    else:
+        waiting = f": its host is being told; it is still {response.status}. Follow it with: corral watch "
+        stdout().print(Text.assemble(("cancelling", "bold magenta"), waiting, str(response.task_id)))
+
+
+def _row(task: TaskView) -> tuple[Text | str | None, ...]:
+    return (
+        str(task.task_id),
+        status_word(task),
+        task.name,
+        instant(task.created_at),
+        length(seconds_between(task.started_at, task.finished_at)),
+        labels(task.labels),
+        task.failure_reason if task.status is TaskStatus.FAILED else progress(task) if task.started_at else "",
+    )
+
+
+def _facts(task: TaskDetail) -> dict[str, Text | str | None]:
+    facts: dict[str, Text | str | None] = {
+        "task": str(task.task_id),
+        "name": task.name,
+        "status": status_word(task),
+        "why it waits": task.waiting_reason,
+        "progress": progress(task),
+        "failure": task.failure_reason,
+        "labels": labels(task.labels),
+        "requires": ", ".join(f"{need.label} {need.op} {need.value or ''}".strip() for need in task.requires),
+        "batch": task.batch_id,
+        "created": f"{instant(task.created_at)} by {task.created_by}",
+        "started": instant(task.started_at),
+        "finished": instant(task.finished_at),
+        "attempts": f"{task.attempt} of {task.max_attempts}",
+        "host": task.host_id and str(task.host_id),
+        "device": task.device_id and str(task.device_id),
+    }
+    return facts | _receipt(task)
+
+
+def _receipt(task: TaskDetail) -> dict[str, Text | str | None]:
+    receipt = task.cancellation
+    if receipt is None:
+        return {}
+    unconfirmed = ", not confirmed by its host" if receipt.confirmed is False else ""
+    return {
+        "cancel requested": f"{instant(receipt.requested_at)} by {receipt.requested_by}",
+        "cancel reason": receipt.reason,
+        "cancel delivered": length(seconds_between(receipt.requested_at, receipt.delivered_at)),
+        "cancel seen": length(seconds_between(receipt.requested_at, receipt.seen_at)),
+        "cancel finished": length(seconds_between(receipt.requested_at, receipt.finished_at)),
+        "cancel outcome": f"{receipt.outcome}{unconfirmed}",
+        "stopped by": receipt.stopped_by,
+    }
+
+
+def _print_facts(facts: dict[str, Text | str | None]) -> None:
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        if value:
+            shown = value if isinstance(value, Text) else plain(value)
+            stdout().print(Text.assemble((name.ljust(width + 2), "dim"), shown))

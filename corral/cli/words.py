@@ -1,0 +1,59 @@
+"""How facts look to a person: statuses with their colours, lengths of time, instants."""
+
+from datetime import UTC, datetime
+
+from rich.text import Text
+
+from corral.contract.tasks import TaskStatus, TaskView
+
+_STYLES = {
+    TaskStatus.QUEUED: "dim",
+    TaskStatus.ASSIGNED: "blue",
+    TaskStatus.DISPATCHED: "bold blue",
+    TaskStatus.DONE: "green",
+    TaskStatus.FAILED: "bold red",
+    TaskStatus.CANCELLED: "yellow",
+}
+_MINUTE_SECONDS = 60
+_HOUR_SECONDS = 3600
+
+
+def status_word(task: TaskView) -> Text:
+    """The status; `cancelling` where a cancel is pending, for that is what a person wants to know."""
+    if task.is_cancelling:
+        return Text("cancelling", "bold magenta")
+    return Text(task.status, _STYLES[task.status])
+
+
+def seconds_between(begin: datetime | None, finish: datetime | None) -> float | None:
+    return None if begin is None or finish is None else (finish - begin).total_seconds()
+
+
+def length(seconds: float | None) -> str:
+    """`0.84 s`, `12.3 s`, `4 min 05 s`, `2 h 10 min`; nothing for nothing."""
+    if seconds is None:
+        return ""
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    if seconds < _MINUTE_SECONDS:
+        return f"{seconds:.1f} s"
+    if seconds < _HOUR_SECONDS:
+        return f"{int(seconds // 60)} min {int(seconds % 60):02} s"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02} min"
+
+
+def instant(at: datetime | None) -> str:
+    return "" if at is None else at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def labels(values: dict[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
+
+
+def progress(task: TaskView) -> str:
+    """`step 3 of 9: Tap on "Login"`."""
+    if task.progress is None or not task.progress.step:
+        return ""
+    of = f" of {task.progress.steps_total}" if task.progress.steps_total else ""
+    text = f": {task.progress.text}" if task.progress.text else ""
+    return f"step {task.progress.step}{of}{text}"
