@@ -7,7 +7,7 @@ from corral.contract.fleet import DeviceState
 from workers.device.command_line import command, in_sequence
 from workers.device.outcome import ErrorCode, Failed
 from workers.device.screen import size_in
-from workers.device.shell import DEADLINE_SECONDS, Shell
+from workers.device.shell import Shell
 from workers.device.verdict import short
 
 _PROPERTIES = (
@@ -17,10 +17,14 @@ _PROPERTIES = (
     "ro.build.version.release",
     "ro.build.version.sdk",
 )
+#: Whoever stops the host waits this long for a phone that hangs.
+DEADLINE_SECONDS = 5.0
+
 _END_OF_PROPERTIES = "corral-end-of-properties"
-_BATTERY_LEVEL = re.compile(r"^\s*level: (\d+)", re.MULTILINE)
-_BATTERY_SCALE = re.compile(r"^\s*scale: (\d+)", re.MULTILINE)
-_BATTERY_TEMPERATURE = re.compile(r"^\s*temperature: (-?\d+)", re.MULTILINE)
+_SDK = re.compile(r"\d{1,4}")
+_BATTERY_LEVEL = re.compile(r"^\s*level: (\d{1,5})\b", re.MULTILINE)
+_BATTERY_SCALE = re.compile(r"^\s*scale: (\d{1,5})\b", re.MULTILINE)
+_BATTERY_TEMPERATURE = re.compile(r"^\s*temperature: (-?\d{1,5})\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ def _facts(transport_serial: str, values: list[str], rest: str) -> DeviceFacts:
         model=model or None,
         manufacturer=manufacturer or None,
         android_version=android_version or None,
-        sdk=int(sdk) if sdk.isdecimal() else None,
+        sdk=int(sdk) if _SDK.fullmatch(sdk) else None,
         battery_level=_battery_level(rest),
         battery_temperature_celsius=int(temperature[1]) / 10 if temperature else None,
         width_px=size.width_px if size else None,

@@ -9,8 +9,8 @@ from workers.device.shell import Shell
 from workers.device.verdict import short
 
 # An override by `wm size WxH` is what apps and input see, so it wins.
-_OVERRIDE_SIZE = re.compile(r"Override size: (\d+)x(\d+)")
-_PHYSICAL_SIZE = re.compile(r"Physical size: (\d+)x(\d+)")
+_OVERRIDE_SIZE = re.compile(r"Override size: (\d{1,5})x(\d{1,5})\b")
+_PHYSICAL_SIZE = re.compile(r"Physical size: (\d{1,5})x(\d{1,5})\b")
 _ORIENTATION = re.compile(r"\borientation=(\d)\b|mCurrentOrientation=(\d)\b")
 
 
@@ -31,15 +31,15 @@ class Screen:
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
-        self._upright: ScreenSize | None = None
+        self._natural: ScreenSize | None = None
         self._rotation = 0
 
     def turned(self, rotation: int) -> None:
-        """The screen is held in quarter turns from upright, as an observation saw it."""
+        """The screen is held in quarter turns from its natural hold, as an observation saw it."""
         self._rotation = rotation
 
     def size(self) -> ScreenSize | Failed:
-        if self._upright is None:
+        if self._natural is None:
             failed = self._refresh()
             if failed is not None:
                 return failed
@@ -64,24 +64,24 @@ class Screen:
         return None
 
     def _as_held(self) -> ScreenSize:
-        upright = self._upright or ScreenSize(0, 0)
-        return ScreenSize(upright.height_px, upright.width_px) if self._rotation % 2 else upright
+        natural = self._natural or ScreenSize(0, 0)
+        return ScreenSize(natural.height_px, natural.width_px) if self._rotation % 2 else natural
 
     def _refresh(self) -> Failed | None:
         answer = self._shell.ask(in_sequence([command("wm", "size"), command("dumpsys", "display")]))
         if isinstance(answer, Failed):
             return answer
-        upright = size_in(answer.text)
-        if upright is None:
+        natural = size_in(answer.text)
+        if natural is None:
             return Failed(ErrorCode.COMMAND_FAILED, f"the phone does not tell its screen size: {short(answer.text)}")
         orientation = _ORIENTATION.search(answer.text)
-        self._upright = upright
+        self._natural = natural
         self._rotation = int(orientation[1] or orientation[2]) if orientation else 0
         return None
 
 
 def size_in(text: str) -> ScreenSize | None:
-    """The upright size in the output of `wm size`."""
+    """The natural size in the output of `wm size`."""
     found = _OVERRIDE_SIZE.search(text) or _PHYSICAL_SIZE.search(text)
     return ScreenSize(int(found[1]), int(found[2])) if found else None
 

@@ -7,8 +7,8 @@ from workers.device.screen import Screen
 from workers.device.shell import DEADLINE_SECONDS, Shell
 from workers.device.verdict import outcome_of
 
-#: A finger that stays longer is a mistake; the device would be blocked for a cancel as long.
-MAX_DURATION_MS = 60_000
+#: With it no single command lasts longer than 30 s, and neither does what a lost lease or a cancel has to wait for.
+MAX_DURATION_MS = 20_000
 
 
 def tap(shell: Shell, screen: Screen, action: Tap) -> Outcome:

@@ -15,8 +15,9 @@ MAX_NODES = 20_000
 #: Deep screens have 60 levels. Whoever walks a tree recurses.
 MAX_DEPTH = 250
 
-_DOCUMENT = re.compile(rb"<\?xml.*</hierarchy>|<hierarchy.*</hierarchy>|<hierarchy[^>]*/>", re.DOTALL)
-_BOUNDS = re.compile(r"\[(-?\d+),(-?\d+)\]\[(-?\d+),(-?\d+)\]")
+_DOCUMENT_STARTS = (b"<?xml", b"<hierarchy")
+_DOCUMENT_END = b"</hierarchy>"
+_BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
 
 
 class TreeUnreadable(Exception):  # noqa: N818 - an exception is a short fact
@@ -45,17 +46,23 @@ def read_tree(output: bytes) -> Tree:
     Raises:
         TreeUnreadable: there is none, it is broken, or it is beyond the limits.
     """
-    found = _DOCUMENT.search(output)
-    if found is None:
-        raise TreeUnreadable("the dump holds no hierarchy")
-    if len(found.group()) > MAX_TREE_BYTES:
-        raise TreeUnreadable(f"the tree has {len(found.group())} bytes; {MAX_TREE_BYTES} are read")
+    document = _document_in(output)
+    if len(document) > MAX_TREE_BYTES:
+        raise TreeUnreadable(f"the tree has {len(document)} bytes; {MAX_TREE_BYTES} are read")
     reading = _Reading()
     try:
-        reading.parser.Parse(legal_xml(found.group()), True)
+        reading.parser.Parse(legal_xml(document), True)
     except expat.ExpatError as broken:
         raise TreeUnreadable(f"the dump is no valid XML: {broken}") from broken
     return reading.tree()
+
+
+def _document_in(output: bytes) -> bytes:
+    starts = [start for start in map(output.find, _DOCUMENT_STARTS) if start >= 0]
+    end = output.rfind(_DOCUMENT_END)
+    if not starts or end < min(starts):
+        raise TreeUnreadable("the dump holds no hierarchy, or only its beginning")
+    return output[min(starts) : end + len(_DOCUMENT_END)]
 
 
 class _Reading:

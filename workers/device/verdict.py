@@ -5,8 +5,9 @@ import re
 from workers.device.outcome import Done, ErrorCode, Failed, Outcome, Unknown
 from workers.device.shell import ShellOutput
 
-_EXCEPTION = re.compile(r"^.*\b(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b.*$", re.MULTILINE)
-_ERROR_LINE = re.compile(r"^\s*(?:Error\b|usage:).*$", re.MULTILINE | re.IGNORECASE)
+# Each looks at a character a few times at most: what they search was made by the phone.
+_EXCEPTION = re.compile(r"(?<![\w.])(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b[^\n]*")
+_ERROR_LINE = re.compile(r"^[ \t]*(?:Error\b|usage:).*$", re.MULTILINE | re.IGNORECASE)
 
 #: From here on an exit code names the signal that ended the command, perhaps after it had its effect.
 _FIRST_SIGNAL_EXIT_CODE = 129

@@ -120,7 +120,7 @@ async def test_a_phone_that_was_turned_is_asked_again_before_a_point_is_refused(
     assert refused == Failed(ErrorCode.OUT_OF_BOUNDS, "(500, 2000) lies outside the screen of 2400x1080 pixels")
 
 
-@pytest.mark.parametrize("duration_ms", [-1, 60_001])
+@pytest.mark.parametrize("duration_ms", [-1, 20_001])
 async def test_a_finger_stays_for_a_sensible_time(device, phone, duration_ms):
     outcome = await device.perform(LongPress(5, 5, duration_ms=duration_ms))
     assert outcome.code is ErrorCode.COMMAND_FAILED

@@ -75,7 +75,9 @@ def test_characters_that_are_no_xml_do_not_cost_the_tree(written, read):
         (b"Killed\n", "no hierarchy"),
         (b"null root node returned by UiTestAutomationBridge", "no hierarchy"),
         (dump(""), "empty"),
-        (b'<hierarchy rotation="0"/>', "empty"),
+        (b'<hierarchy rotation="0"/>', "no hierarchy"),
+        (b"<?xml" * 1_000_000, "no hierarchy"),
+        (b"</hierarchy><?xml <hierarchy", "no hierarchy"),
         (dump(node("x"))[:-30], "no hierarchy"),
         (dump("<node>"), "no valid XML"),
         (dump('<node text="a" text="b"/>'), "no valid XML"),
@@ -97,7 +99,7 @@ def test_entities_cannot_be_declared():
         read_tree(output)
 
 
-@pytest.mark.parametrize("bounds", ["", "[0,0]", "[a,b][c,d]", "[-5,0][10,20]"])
+@pytest.mark.parametrize("bounds", ["", "[0,0]", "[a,b][c,d]", "[-5,0][10,20]", "[0,0][" + "9" * 5000 + ",1]"])
 def test_strange_bounds_do_not_cost_the_tree(bounds):
     (found,) = read_tree(dump(node().replace("[0,63][1080,231]", bounds))).root.children
     assert found.bounds in {Bounds(0, 0, 0, 0), Bounds(-5, 0, 10, 20)}

@@ -1,5 +1,7 @@
 """What phones print when something did not work, often with exit code 0."""
 
+import time
+
 import pytest
 
 from workers.device.outcome import Done, ErrorCode, Failed, Unknown
@@ -77,3 +79,10 @@ def test_no_picture_is_a_failure_and_nothing_stands_in_for_it(output, reason):
     assert isinstance(failed, Failed)
     assert failed.code is ErrorCode.SCREENSHOT_UNAVAILABLE
     assert reason in failed.message
+
+
+@pytest.mark.parametrize("text", ["a." * 200_000, "\n" * 200_000, "aException." * 50_000, "usage " * 100_000])
+def test_hostile_output_is_judged_quickly(text):
+    started = time.monotonic()
+    verdict(text)
+    assert time.monotonic() - started < 2.0
