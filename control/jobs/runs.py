@@ -76,9 +76,10 @@ class JobRunner:
 def register_jobs(app: CeleryApp, jobs: Iterable[ScheduledJob], runner: JobRunner) -> None:
     """Give the worker every job under its sweep's name, and those with a doorbell under their ring's name too."""
     for job in jobs:
-        app.task(_bound(runner.sweep, job), name=sweep_name(job.name))
+        # Not shared: Celery would otherwise give the job, with this runner, to every other application in the process.
+        app.task(_bound(runner.sweep, job), name=sweep_name(job.name), shared=False)
         if job.name in set(Job):
-            app.task(_bound(runner.answer_ring, job), name=ring_name(job.name))
+            app.task(_bound(runner.answer_ring, job), name=ring_name(job.name), shared=False)
 
 
 def _bound(run: Callable[[ScheduledJob], None], job: ScheduledJob) -> Callable[[], None]:

@@ -64,11 +64,6 @@ def scheduled_jobs(timing: Timing) -> tuple[ScheduledJob, ...]:
     )
 
 
-def job_periods(timing: Timing) -> dict[str, float]:
-    """How often each job is meant to run, in seconds: whoever watches over beat compares with this."""
-    return {job.name: job.period_seconds for job in scheduled_jobs(timing)}
-
-
 def sweep_name(job: str) -> str:
     """The name under which beat asks for a job."""
     return f"corral.sweep.{job}"
