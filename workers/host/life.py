@@ -1,7 +1,13 @@
 """How the life of a host ends: two verbs, and one thing that happens to it."""
 
 import asyncio
+from collections.abc import Awaitable
 from enum import IntEnum
+from typing import ClassVar
+
+import structlog
+
+log = structlog.get_logger()
 
 
 class ExitCode(IntEnum):
@@ -14,6 +20,21 @@ class ExitCode(IntEnum):
     #: A later life of this host has spoken; starting again would only take its place in turn.
     REPLACED = 4
     ADB_FAILED = 5
+
+
+class CannotStart(Exception):  # noqa: N818
+    """This host cannot begin its life; the message says what is wrong and what would be right."""
+
+    exit_code: ClassVar[ExitCode]
+
+
+async def exit_code_of(run: Awaitable[int]) -> int:
+    """The exit code of a run, also of one that could not start: the log says why."""
+    try:
+        return await run
+    except CannotStart as reason:
+        log.error("host.not_started", error=str(reason))  # noqa: TRY400 - the message says all that can be done
+        return reason.exit_code
 
 
 class HostLife:

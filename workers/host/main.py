@@ -1,10 +1,9 @@
 """The entry point of a host process."""
 
 import asyncio
-import signal
 import sys
-from collections.abc import Awaitable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 import structlog
@@ -19,20 +18,20 @@ from workers.device.adb_server import AdbServer, AdbServerFailed
 from workers.device.discovery import DeviceWatcher
 from workers.host.adb_fleet import AdbFleet
 from workers.host.host import Host
-from workers.host.life import ExitCode, HostLife
+from workers.host.life import CannotStart, ExitCode, HostLife, exit_code_of
 from workers.host.log_output import write_log
-from workers.host.registration import NotConfigured, identify_host
+from workers.host.registration import identify_host
 from workers.host.settings import HostSettings
-from workers.host.state_folder import CredentialUnreadable, StateFolder, StateFolderInUse
-
-_EXIT_CODES: dict[type[Exception], ExitCode] = {
-    NotConfigured: ExitCode.NOT_CONFIGURED,
-    CredentialUnreadable: ExitCode.NOT_CONFIGURED,
-    StateFolderInUse: ExitCode.STATE_FOLDER_IN_USE,
-    AdbServerFailed: ExitCode.ADB_FAILED,
-}
+from workers.host.signals import end_by_signals
+from workers.host.state_folder import StateFolder
 
 log = structlog.get_logger()
+
+
+class AdbUnusable(CannotStart):
+    """The host's own adb server could not be started; the message says what it printed."""
+
+    exit_code = ExitCode.ADB_FAILED
 
 
 def main() -> int:
@@ -55,15 +54,6 @@ async def run_host(settings: HostSettings) -> int:
     return await exit_code_of(_run_locked(settings))
 
 
-async def exit_code_of(run: Awaitable[int]) -> int:
-    """The exit code of a run, also of one that could not start: the log says why."""
-    try:
-        return await run
-    except tuple(_EXIT_CODES) as error:
-        log.error("host.not_started", error=str(error))  # noqa: TRY400 - the message says all that can be done
-        return _EXIT_CODES[type(error)]
-
-
 async def _run_locked(settings: HostSettings) -> int:
     life, folder = HostLife(), StateFolder(settings.state_dir)
     with folder.locked(), end_by_signals(life):
@@ -78,7 +68,7 @@ async def _run_in_folder(settings: HostSettings, folder: StateFolder, life: Host
     log.info("host.started", host_id=str(identity.host_id), name=settings.name, state_dir=str(settings.state_dir))
     async with (
         ControlClient(settings.api_url, host_id=identity.host_id, credential=identity.credential) as client,
-        AdbServer(state_folder=folder.path, port=settings.adb_port, addresses=settings.adb_connect) as server,
+        _adb_server(settings) as server,
         DeviceWatcher(server) as watcher,
     ):
         fleet = AdbFleet(server, watcher)
@@ -96,22 +86,17 @@ async def _run_in_folder(settings: HostSettings, folder: StateFolder, life: Host
         return await host.run()
 
 
-@contextmanager
-def end_by_signals(life: HostLife) -> Generator[None]:
-    """While the block runs, the first SIGTERM or SIGINT drains the host, and the second stops it."""
-
-    def note() -> None:
-        (life.stop_now if life.draining.is_set() else life.drain)()
-
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    for number in numbers:
-        loop.add_signal_handler(number, note)
+@asynccontextmanager
+async def _adb_server(settings: HostSettings) -> AsyncGenerator[AdbServer]:
+    server = AdbServer(state_folder=settings.state_dir, port=settings.adb_port, addresses=settings.adb_connect)
     try:
-        yield
+        await server.start()
+    except AdbServerFailed as failed:
+        raise AdbUnusable(str(failed)) from failed
+    try:
+        yield server
     finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
+        await server.stop()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from workers.assignment.backoff import backoff_seconds
 from workers.clock import pause
 from workers.control_client.client import register_host
 from workers.control_client.verdicts import CredentialRefused, Unreachable
-from workers.host.life import HostLife
+from workers.host.life import CannotStart, ExitCode, HostLife
 from workers.host.settings import HostSettings
 from workers.host.state_folder import StateFolder
 
@@ -20,8 +20,10 @@ REGISTER_SECONDS = 10.0
 log = structlog.get_logger()
 
 
-class NotConfigured(Exception):  # noqa: N818
+class NotConfigured(CannotStart):
     """The settings do not suffice; the message says which and what would be right."""
+
+    exit_code = ExitCode.NOT_CONFIGURED
 
 
 async def identify_host(

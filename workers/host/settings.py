@@ -9,7 +9,6 @@ from pydantic import AnyHttpUrl, Field, SecretStr, TypeAdapter, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from corral.contract.models import LabelKey, LabelValue, Line
-from workers.device.adb_server import DEFAULT_ADB_PORT
 
 _URL = TypeAdapter(AnyHttpUrl)
 
@@ -65,6 +64,8 @@ class HostSettings(BaseSettings):
     @field_validator("adb_port")
     @classmethod
     def _is_not_taken(cls, adb_port: int) -> int:
+        from workers.device.adb_server import DEFAULT_ADB_PORT
+
         if adb_port == DEFAULT_ADB_PORT:
             raise ValueError(f"port {adb_port} belongs to the adb that people use by hand; choose another, or 0")
         return adb_port

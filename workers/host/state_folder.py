@@ -9,14 +9,19 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from corral.contract.host_protocol import HostRegistered
+from workers.host.life import CannotStart, ExitCode
 
 
-class StateFolderInUse(Exception):  # noqa: N818
+class StateFolderInUse(CannotStart):
     """Another host process works with this folder. End it, or give this one a folder of its own."""
 
+    exit_code = ExitCode.STATE_FOLDER_IN_USE
 
-class CredentialUnreadable(Exception):  # noqa: N818
+
+class CredentialUnreadable(CannotStart):
     """The stored credential cannot be read. Remove the file to register this host anew."""
+
+    exit_code = ExitCode.NOT_CONFIGURED
 
 
 class StateFolder:

@@ -11,10 +11,10 @@ from tests.workers.host.scripted import ScriptedExecution, ScriptedFleet
 from workers.assignment.spool import Spool
 from workers.control_client.client import ControlClient
 from workers.host.host import Host
-from workers.host.life import HostLife
-from workers.host.main import end_by_signals, exit_code_of
+from workers.host.life import HostLife, exit_code_of
 from workers.host.registration import identify_host
 from workers.host.settings import HostSettings
+from workers.host.signals import end_by_signals
 from workers.host.state_folder import StateFolder
 
 

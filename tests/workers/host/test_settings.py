@@ -1,0 +1,44 @@
+"""The settings of a host as people write them."""
+
+import pytest
+from pydantic import ValidationError
+
+from workers.host.settings import HostSettings
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    monkeypatch.setenv("CORRAL_API_URL", "http://127.0.0.1:8000")
+
+
+def test_settings_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("CORRAL_JOIN_TOKEN", "enrol-me")
+    monkeypatch.setenv("CORRAL_HOST_NAME", "shelf")
+    monkeypatch.setenv("CORRAL_HOST_LABELS", '{"site": "here"}')
+    monkeypatch.setenv("CORRAL_HOST_ADB_CONNECT", "127.0.0.1:5601, 127.0.0.1:5602")
+    settings = HostSettings()
+    assert settings.api_url == "http://127.0.0.1:8000"
+    assert (settings.name, settings.labels) == ("shelf", {"site": "here"})
+    assert settings.adb_connect == ["127.0.0.1:5601", "127.0.0.1:5602"]
+    assert "enrol-me" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("CORRAL_API_URL", "somewhere", "URL"),
+        ("CORRAL_HOST_ADB_CONNECT", "127.0.0.1", "host:port"),
+        ("CORRAL_HOST_ADB_PORT", "5037", "5037 belongs to the adb that people use by hand"),
+        ("CORRAL_HOST_LABELS", '{"no spaces please": "x"}', "pattern"),
+        ("CORRAL_HOST_DRAIN_LIMIT_SECONDS", "-1", "greater than or equal to 0"),
+        ("CORRAL_HOST_LOG_FORMAT", "xml", "console"),
+    ],
+)
+def test_a_setting_that_cannot_be_meant_is_refused_with_what_would_be_right(monkeypatch, name, value, said):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ValidationError, match=said):
+        HostSettings()
+
+
+def test_every_setting_says_what_it_is_for():
+    assert [name for name, field in HostSettings.model_fields.items() if not field.description] == []
