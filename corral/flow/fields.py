@@ -88,7 +88,7 @@ class Fields:
         if text is None:
             return None
         try:
-            return TextPattern.compile(text)
+            return TextPattern.checked(text)
         except InvalidPattern as error:
             raise InvalidCommand(f"`{name}` {error}", self.place(name)) from error
 

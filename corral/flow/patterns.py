@@ -8,8 +8,10 @@ as in `(a+)+`) is refused, and a pattern with many open repetitions meets only t
 import importlib
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from corral.flow.limits import MAX_PATTERN_CHARS
@@ -23,8 +25,10 @@ _MAX_OPEN_REPETITIONS = max(_MATCHED_CHARS)
 _parser: Any = importlib.import_module("re._parser")
 _codes: Any = importlib.import_module("re._constants")
 
+_SPECIAL = frozenset(r".^$*+?{}[]\|()")
 _FLAGS = re.IGNORECASE | re.DOTALL | re.MULTILINE
 _REPETITIONS: frozenset[Any] = frozenset({_codes.MAX_REPEAT, _codes.MIN_REPEAT, _codes.POSSESSIVE_REPEAT})
+_ASSERTIONS: frozenset[Any] = frozenset({_codes.ASSERT, _codes.ASSERT_NOT})
 #: `(\d{1,3}\.){3}` is harmless, for what is repeated so few times is as if it were written out.
 _FEW = 3
 
@@ -33,28 +37,32 @@ class InvalidPattern(ValueError):  # noqa: N818  errors are named by the fact
     """This cannot be used as a regular expression; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextPattern:
     """A regular expression that matches in full, whatever the case; `.` matches newlines, `^` and `$` at lines."""
 
     source: str
-    regex: re.Pattern[str]
     matched_chars: int
 
     @classmethod
-    def compile(cls, source: str) -> "TextPattern":
+    def checked(cls, source: str) -> "TextPattern":
         """Raises `InvalidPattern`."""
         if len(source) > MAX_PATTERN_CHARS:
             raise InvalidPattern(f"has {len(source):,} characters; a pattern may have {MAX_PATTERN_CHARS}")
+        if not _SPECIAL.intersection(source):
+            return cls(source, _MATCHED_CHARS[0])
         try:
-            # `[[` may change its meaning in a later Python; nothing that the author of a flow could act upon.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                regex = re.compile(source, _FLAGS)
+            with _quietly():
                 parsed = _parser.parse(source, int(_FLAGS))
         except (re.error, OverflowError, RecursionError) as error:
             raise InvalidPattern(f"is not a regular expression ({error}); a special character needs a `\\`") from error
-        return cls(source, regex, _MATCHED_CHARS[_count_open_repetitions(parsed)])
+        return cls(source, _MATCHED_CHARS[_count_open_repetitions(parsed)])
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """Compiled when a screen is there to be matched: that takes fifty times as long as checking."""
+        with _quietly():
+            return re.compile(self.source, _FLAGS)
 
     def matches_text(self, text: str) -> bool:
         """A full match, or the very text of the pattern; newlines may also be spaces."""
@@ -68,6 +76,14 @@ class TextPattern:
         """A full match of the whole resource id, or of the part after its last `/`."""
         cut = resource_id[: self.matched_chars]
         return any(self.regex.fullmatch(part) is not None for part in (cut, cut.rpartition("/")[2]))
+
+
+@contextmanager
+def _quietly() -> Generator[None, None, None]:
+    """`[[` may change its meaning in a later Python; nothing that the author of a flow could act upon."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _count_open_repetitions(parsed: Any) -> int:
@@ -84,6 +100,8 @@ def _open_repetitions(parsed: Any, *, times: int) -> Iterator[int]:
             yield from _open_repetitions(part, times=times)
         return
     for operation, argument in parsed:
+        if operation in _ASSERTIONS and argument[0] < 0 and len(set(argument[1].getwidth())) > 1:
+            raise InvalidPattern("is not a regular expression (look-behind requires fixed-width pattern)")
         is_repetition = operation in _REPETITIONS
         is_variable = operation == _codes.BRANCH or (is_repetition and argument[0] != argument[1])
         if is_variable and times > _FEW:

@@ -6,7 +6,7 @@ from corral.flow.patterns import InvalidPattern, TextPattern
 
 
 def matches(pattern: str, text: str) -> bool:
-    return TextPattern.compile(pattern).matches_text(text)
+    return TextPattern.checked(pattern).matches_text(text)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,11 @@ def test_a_part_of_a_text_is_no_match(pattern, text):
 
 
 def test_an_id_matches_as_a_whole_or_after_its_last_slash():
-    pattern = TextPattern.compile("button_.*")
+    pattern = TextPattern.checked("button_.*")
     assert pattern.matches_id("com.a:id/button_ok")
     assert pattern.matches_id("button_ok")
     assert not pattern.matches_id("com.a:id/my_button_ok")
-    assert TextPattern.compile("com.a:id/ok").matches_id("com.a:id/ok")
+    assert TextPattern.checked("com.a:id/ok").matches_id("com.a:id/ok")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_an_id_matches_as_a_whole_or_after_its_last_slash():
 )
 def test_a_pattern_that_could_take_forever_is_refused(pattern):
     with pytest.raises(InvalidPattern):
-        TextPattern.compile(pattern)
+        TextPattern.checked(pattern)
 
 
 @pytest.mark.parametrize("pattern", [".*a.*b", ".*a.*a.*b", ".*a.*a.*a.*b", "a*a*a*a*b"])
