@@ -1,6 +1,7 @@
 """The XML that `uiautomator dump` writes."""
 
 import re
+from functools import lru_cache
 from xml.sax.saxutils import quoteattr
 
 from workers.phone.app.placed import Frame, Placed
@@ -8,6 +9,7 @@ from workers.phone.app.placed import Frame, Placed
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
+@lru_cache(maxsize=256)
 def hierarchy_xml(frame: Frame) -> str:
     """The tree of a frame, with the attributes and their order as phones write them."""
     parts = ["<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>", '<hierarchy rotation="0">']

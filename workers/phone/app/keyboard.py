@@ -1,5 +1,7 @@
 """The on-screen keyboard: its keys are nodes, as on a phone, and can be tapped."""
 
+from functools import lru_cache
+
 from workers.phone.app import metrics
 from workers.phone.app.placed import Bounds, Placed
 
@@ -20,6 +22,7 @@ _WIDE = {
 }
 
 
+@lru_cache(maxsize=2)
 def keyboard(*, display: Bounds, is_shifted: bool) -> Placed:
     """The keyboard's window, over the lower third of the display."""
     window = Bounds(display.left, metrics.KEYBOARD_TOP_PX, display.right, display.bottom)

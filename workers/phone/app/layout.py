@@ -41,7 +41,9 @@ class Layout:
     def _shown(self, nodes: tuple[Node, ...], values: Values, key: str) -> list[Shown]:
         return [shown for number, node in enumerate(nodes) for shown in _repeat(node, values, f"{key}/{number}")]
 
-    def _column(self, items: list[Shown], area: Bounds, *, surrounding: Bounds) -> tuple[Placed, ...]:
+    def _column(
+        self, items: list[Shown], area: Bounds, *, surrounding: Bounds, window: Bounds | None = None
+    ) -> tuple[Placed, ...]:
         flow = [item for item in items if item.node.place is None]
         wanted = [self._height(item, area) for item in flow]
         greedy = [number for number, height in enumerate(wanted) if height is None]
@@ -53,7 +55,7 @@ class Layout:
             bottom = top + (share_px if height is None else height)
             areas.append(Bounds(area.left, top, area.left + self._width(item, area), bottom))
             top = bottom + metrics.GAP_PX
-        return self._all(items, areas, surrounding)
+        return self._all(items, areas, surrounding, window=window)
 
     def _row(self, items: list[Shown], area: Bounds, *, surrounding: Bounds) -> tuple[Placed, ...]:
         flow = [item for item in items if item.node.place is None]
@@ -69,11 +71,16 @@ class Layout:
             left = right + metrics.GAP_PX
         return self._all(items, areas, surrounding)
 
-    def _all(self, items: list[Shown], flow_areas: list[Bounds], surrounding: Bounds) -> tuple[Placed, ...]:
+    def _all(
+        self, items: list[Shown], flow_areas: list[Bounds], surrounding: Bounds, *, window: Bounds | None = None
+    ) -> tuple[Placed, ...]:
+        """Place each item; with a window only those that show through it, for the sake of long lists."""
         areas = iter(flow_areas)
+        spots = [_spot(item.node.place, surrounding) if item.node.place else next(areas) for item in items]
         return tuple(
-            self._placed(item, _spot(item.node.place, surrounding) if item.node.place else next(areas))
-            for item in items
+            self._placed(item, spot)
+            for item, spot in zip(items, spots, strict=True)
+            if window is None or not spot.clipped(window).is_empty
         )
 
     def _height(self, item: Shown, area: Bounds) -> int | None:
@@ -110,7 +117,7 @@ class Layout:
         range_px = max(0, content_px - bounds.height)
         offset_px = min(self._scrolled_px.get(item.key, 0), range_px)
         area = Bounds(bounds.left, bounds.top - offset_px, bounds.right, bounds.top - offset_px + content_px)
-        placed = self._column(inner, area, surrounding=area)
+        placed = self._column(inner, area, surrounding=area, window=bounds)
         seen = (child.clipped(bounds) for child in placed)
         return self._leaf(
             item, bounds, inside=tuple(child for child in seen if child is not None), scroll_range_px=range_px

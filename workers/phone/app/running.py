@@ -44,6 +44,8 @@ class RunningApp:
         self._saved = saved
         self._visits: list[Visit] = []
         self._pending: list[_Pending] = []
+        self._last_seen: tuple[object, ...] = ()
+        self._last_frame: Frame | None = None
         self.open_screen(description.start, now=now)
 
     @property
@@ -129,7 +131,17 @@ class RunningApp:
                 self.toast, self._toast_until = fill(effect.toast, values), now + TOAST_SECONDS
 
     def frame(self, display: Bounds, *, now: float) -> Frame:
-        """The app's window as it is now, without the keyboard."""
+        """The app's window as it is now, without the keyboard. Laid out again only when something has changed."""
+        visit = self.visit
+        seen = (
+            (*self.values.values(), visit.name, len(self._visits), self.focus, self.toast, self.is_loading(now)),
+            tuple(visit.scrolled_px.items()),
+        )
+        if self._last_frame is None or self._last_seen != seen:
+            self._last_seen, self._last_frame = seen, self._laid_out(display, now=now)
+        return self._last_frame
+
+    def _laid_out(self, display: Bounds, *, now: float) -> Frame:
         screen, package = self.screen, self.description.package
         values = self.values
         top = display.top + metrics.STATUS_BAR_PX
