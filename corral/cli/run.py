@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import typer
 from pydantic import ValidationError
 from typer.main import get_command
-from typer.rich_utils import rich_format_error
 
 from corral.cli.app import app
 from corral.cli.exit_codes import ExitCode
@@ -26,6 +25,9 @@ def run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one place that know
     except typer.TyperException as mistake:
         if wants_json:
             return _fail("usage", mistake.format_message(), ExitCode.USAGE, wants_json=True)
+        # Slow to import, and seldom needed.
+        from typer.rich_utils import rich_format_error
+
         rich_format_error(mistake)  # pyright: ignore[reportArgumentType] - what typer raises for a command line
         return ExitCode.USAGE
     except ValidationError as mistake:

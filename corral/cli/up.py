@@ -13,8 +13,9 @@ from rich.text import Text
 from corral.cli.exit_codes import ExitCode
 from corral.cli.failures import CommandFailed, WrongUsage
 from corral.cli.output import plain, stderr, stdout
+from corral.stack.layout import StackOptions
 from corral.stack.postgres import EmbeddedPostgresError
-from corral.stack.stack import Stack, StackOptions
+from corral.stack.stack import Stack
 from corral.stack.state_folder import ReadyInfo, StackFolder, StateFolderDamaged, StateFolderInUse, default_state_dir
 from corral.stack.stop_request import StopAsked, StopRequest
 from corral.stack.supervisor import StartFailed

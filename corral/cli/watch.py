@@ -66,13 +66,14 @@ def _show_until_end(corral: Corral, task_id: UUID, limit_seconds: float | None) 
     last_event_id = 0
     with _Line(console) as line:
         while True:
+            # In this order the last look at the events is younger than the end of the task.
             task = corral.get(task_id)
             for event in corral.events(task_id, after=last_event_id):
                 last_event_id = event.event_id
                 console.print(_event_line(event))
-            line.show(task)
             if task.status.is_terminal:
                 return task
+            line.show(task)
             if give_up_at is not None and limit_seconds is not None and time.monotonic() > give_up_at:
                 raise WaitTimedOut(task_id, limit_seconds)
             time.sleep(_POLL_SECONDS)
@@ -102,9 +103,9 @@ class _Line:
             self._status.stop()
 
     def show(self, task: TaskDetail) -> None:
-        text = Text.assemble(status_word(task), " ", plain(progress(task) or task.waiting_reason or ""))
+        step = progress(task)
         if self._status:
-            self._status.update(text)
-        elif text.plain != self._last:
-            self._console.print(text)
-        self._last = text.plain
+            self._status.update(Text.assemble(status_word(task), " ", plain(step or task.waiting_reason or "")))
+        elif step and step != self._last:
+            self._console.print(plain(step))
+        self._last = step

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any, Self
 from uuid import UUID, uuid4
 
-import httpx
-
 from corral.client.errors import WaitTimedOut
 from corral.client.transport import Transport
 from corral.contract.fleet import (
@@ -200,7 +198,4 @@ class Corral:
 
     def is_ready(self) -> bool:
         """Whether the API says that it can work now; false also while nothing answers."""
-        try:
-            return httpx.get(f"{self._transport.url}/readyz", timeout=2.0).is_success
-        except httpx.TransportError:
-            return False
+        return self._transport.succeeds("/readyz")

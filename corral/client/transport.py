@@ -16,6 +16,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 RETRY_PAUSES_SECONDS = (0.1, 0.3, 0.8, 2.0)
 #: The API holds no call of the SDK open, so a longer silence means that it hangs.
 CALL_LIMIT_SECONDS = 30.0
+PROBE_LIMIT_SECONDS = 2.0
 _PASSING_STATUSES = frozenset({502, 503, 504})
 _FIRST_ERROR_STATUS = 400
 _FIRST_SERVER_ERROR_STATUS = 500
@@ -61,6 +62,13 @@ class Transport:
             headers=dict(headers or {}) | ({"Content-Type": "application/json"} if content else {}),
         )
         return self._read(self._send(request, RETRY_PAUSES_SECONDS if is_repeatable else ()), answer)
+
+    def succeeds(self, path: str) -> bool:
+        """Whether a GET is answered with success, asked once."""
+        try:
+            return self._http.get(path, timeout=PROBE_LIMIT_SECONDS).is_success
+        except httpx.TransportError:
+            return False
 
     def _send(self, request: httpx.Request, pauses_seconds: tuple[float, ...]) -> httpx.Response:
         for pause_seconds in pauses_seconds:

@@ -13,6 +13,8 @@ _MAX_INDEX = 9_999
 
 _RELATIONS = ("below", "above", "leftOf", "rightOf", "containsChild", "childOf")
 _STATES = ("enabled", "checked", "focused", "selected")
+#: What may name an element.
+ELEMENT_FIELDS = ("text", "id", "index", *_STATES, *_RELATIONS)
 _NOT_BUILT = {
     "containsDescendants": "use `containsChild`",
     "traits": "use `text` or `id`",
@@ -69,7 +71,7 @@ def read_selector(fields: Fields) -> Selector | None:
 def required_selector(fields: Fields) -> Selector:
     selector = read_selector(fields)
     if selector is None:
-        raise InvalidCommand("needs an element", fields.place(), allowed=("text", "id", "index", *_STATES, *_RELATIONS))
+        raise InvalidCommand("needs an element", fields.place(), allowed=ELEMENT_FIELDS)
     return selector
 
 

@@ -33,11 +33,11 @@ class EmbeddedPostgres:
     #: The "fast" shutdown of its manual: open transactions are rolled back, what is committed is on disk.
     ends_with = signal.SIGINT
 
-    def __init__(self, folder: Path, *, options: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, *, options: tuple[str, ...] = (), binaries: Path | None = None) -> None:
         self.folder = folder
         self.process: subprocess.Popen[bytes] | None = None
         self._options = options
-        self._bin = _binaries()
+        self._bin = binaries or _binaries()
         self._port_file = folder / "port"
         self._password_file = folder / "password"
         self._log_file = folder / "postgres.log"

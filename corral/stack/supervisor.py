@@ -16,7 +16,9 @@ from corral.stack.stop_request import StopRequest
 RESTART_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 #: Who lived this long is well again: its next restart is quick.
 STEADY_AFTER_SECONDS = 30.0
-_POLL_SECONDS = 0.05
+#: While it starts, a part that cannot live is a mistake in its surroundings, which a person has to mend.
+GIVE_UP_AFTER_DEATHS = 4
+_POLL_SECONDS = 0.1
 
 
 class StartFailed(Exception):  # noqa: N818 - an exception is a short fact
@@ -68,7 +70,7 @@ class Supervisor:
         """Look after the parts until the condition holds.
 
         Raises:
-            StartFailed: it did not hold within the limit.
+            StartFailed: it did not hold within the limit, or a part ends again and again.
             StopAsked: meanwhile.
         """
         deadline = time.monotonic() + limit_seconds
@@ -77,6 +79,7 @@ class Supervisor:
             if time.monotonic() > deadline:
                 raise StartFailed(f"{what} did not get ready within {limit_seconds:g} s")
             self.look_after()
+            self._check_that_parts_stay_up(what)
             time.sleep(_POLL_SECONDS)
 
     def run(self) -> None:
@@ -101,6 +104,12 @@ class Supervisor:
                 should_hurry=lambda: self._stop_request.is_urgent,
             )
             self._groups.pop()
+
+    def _check_that_parts_stay_up(self, what: str) -> None:
+        for lives, _ in self._groups:
+            for life in lives:
+                if life.deaths_in_a_row >= GIVE_UP_AFTER_DEATHS:
+                    raise StartFailed(f"{what} cannot get ready: {life.part.name} ends again and again")
 
     def _look_after(self, life: _Life, now: float) -> None:
         if life.starts_again_at is not None:

@@ -7,7 +7,7 @@ from corral.flow.errors import InvalidCommand
 from corral.flow.fields import Fields
 from corral.flow.limits import MAX_WAIT_MS
 from corral.flow.point import Point, read_point
-from corral.flow.selector import Selector, read_selector
+from corral.flow.selector import ELEMENT_FIELDS, Selector, read_selector
 
 _MAX_REPEAT = 100
 _SETTLES = "the next look-up waits by itself"
@@ -27,7 +27,7 @@ class TapCommand(FlowCommand):
         fields.refuse(_NOT_BUILT)
         selector, point = read_selector(fields), read_point(fields, "point")
         if selector is None and point is None:
-            raise InvalidCommand("needs an element or a point", fields.place(), allowed=("text", "id", "point", "…"))
+            raise InvalidCommand("needs an element or a point", fields.place(), allowed=("point", *ELEMENT_FIELDS))
         return {"selector": selector, "point": point}
 
     @property
