@@ -53,7 +53,7 @@ def test_ten_cancels_at_once_are_one_request(fleet: Fleet) -> None:
 
 def test_a_cancel_in_the_same_instant_as_the_result_ends_the_task_once(fleet: Fleet) -> None:
     host = fleet.host()
-    for _ in range(60):
+    for _ in range(25):
         assignment = fleet.running(host)
         cancelled, reported = at_once(
             lambda task_id=assignment.task_id: fleet.cancel(task_id),
@@ -69,7 +69,7 @@ def test_a_cancel_in_the_same_instant_as_the_result_ends_the_task_once(fleet: Fl
 
 def test_a_cancel_in_the_same_instant_as_the_claim_is_never_lost(fleet: Fleet) -> None:
     host = fleet.host()
-    for _ in range(60):
+    for _ in range(25):
         task_id = fleet.submit()
         fleet.assign()
         _, assignment = at_once(lambda task_id=task_id: fleet.cancel(task_id), host.claim)
@@ -83,7 +83,7 @@ def test_a_cancel_in_the_same_instant_as_the_claim_is_never_lost(fleet: Fleet) -
 
 def test_a_cancel_in_the_same_instant_as_the_assignment_is_never_lost(fleet: Fleet) -> None:
     host = fleet.host()
-    for _ in range(60):
+    for _ in range(25):
         task_id = fleet.submit()
         at_once(lambda task_id=task_id: fleet.cancel(task_id), fleet.assign)
         settle_cancels(fleet.plane)
@@ -93,7 +93,7 @@ def test_a_cancel_in_the_same_instant_as_the_assignment_is_never_lost(fleet: Fle
 
 def test_the_reaper_in_the_same_instant_as_the_result_decides_once(fleet: Fleet) -> None:
     host = fleet.host()
-    for _ in range(60):
+    for _ in range(25):
         assignment = fleet.running(host, max_attempts=1)
         fleet.expire(assignment)
         reaped, reported = at_once(
@@ -106,7 +106,7 @@ def test_the_reaper_in_the_same_instant_as_the_result_decides_once(fleet: Fleet)
 
 def test_the_reaper_in_the_same_instant_as_a_renewal_decides_once(fleet: Fleet) -> None:
     host = fleet.host()
-    for _ in range(40):
+    for _ in range(10):
         assignment = fleet.running(host, max_attempts=1)
         fleet.expire(assignment)
         reaped, renewed = at_once(
@@ -130,7 +130,7 @@ def test_many_passes_at_once_never_book_a_device_twice(fleet: Fleet) -> None:
 
 def test_the_same_claim_id_in_two_requests_at_once_takes_one_task(fleet: Fleet) -> None:
     host = fleet.host("PHONE1", "PHONE2")
-    for _ in range(30):
+    for _ in range(12):
         fleet.submit()
         fleet.submit()
         fleet.assign()
@@ -145,7 +145,7 @@ def test_the_same_claim_id_in_two_requests_at_once_takes_one_task(fleet: Fleet) 
 
 def test_the_same_idempotency_key_at_once_makes_one_task(fleet: Fleet) -> None:
     submission = TaskSubmission.model_validate({"kind": "flow", "flow": FLOW})
-    for number in range(20):
+    for number in range(10):
         answers = at_once(
             *[lambda key=f"key-{number}": submit_task(fleet.plane, submission, actor="key:tests", idempotency_key=key)]
             * 4
