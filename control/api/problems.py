@@ -71,7 +71,7 @@ def problem_response(
     )
     return Response(
         problem.model_dump_json(),
-        status_code=status,
+        status_code=int(status),
         media_type=MEDIA_TYPE,
         headers={**_HEADERS.get(code, {}), **(headers or {})},
     )

@@ -1,5 +1,6 @@
 """The application factory, and the server that `corral api` runs."""
 
+import math
 import socket
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -86,7 +87,11 @@ def _app(settings: Settings) -> FastAPI:
 
 def run_api(settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C; held claims are answered at once then, so that no host loses a poll."""
-    app = _app(settings)
+    api_server(_app(settings), settings).run()
+
+
+def api_server(app: FastAPI, settings: Settings) -> "ApiServer":
+    """The server that `run_api` runs."""
     config = uvicorn.Config(
         app,
         host=settings.host,
@@ -94,13 +99,13 @@ def run_api(settings: Settings) -> None:
         loop="uvloop",
         http="httptools",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=int(settings.shutdown_seconds) or 1,
+        timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
         # Our own middleware writes the lines.
         access_log=False,
         log_config=None,
         server_header=False,
     )
-    ApiServer(config, app.state.edge.listener).run()
+    return ApiServer(config, app.state.edge.listener)
 
 
 class ApiServer(uvicorn.Server):
