@@ -92,8 +92,8 @@ class Fields:
         except InvalidPattern as error:
             raise InvalidCommand(f"`{name}` {error}", self.place(name)) from error
 
-    def nested(self, name: str, *, short_form: str) -> "Fields | None":
-        """The fields of a mapping inside this one; a plain text stands for the field `short_form` of it."""
+    def nested(self, name: str, *, short_form: str | None = None) -> "Fields | None":
+        """The fields of a mapping inside this one; a plain text stands for the field `short_form` of it, if any."""
         node = self.node(name)
         if node is None:
             return None

@@ -95,7 +95,7 @@ class Retry(HoldingCommand):
 
 
 def _read_condition(fields: Fields) -> Condition | None:
-    when = fields.nested("when", short_form="visible")
+    when = fields.nested("when")
     if when is None:
         return None
     if when.has("true"):

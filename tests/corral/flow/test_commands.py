@@ -228,6 +228,7 @@ def test_conditions_take_elements():
     [
         "- runFlow: {when: {}, commands: [back]}",
         "- runFlow: {when: {visable: A}, commands: [back]}",
+        "- runFlow: {when: {true: true}, commands: [back]}",
         "- extendedWaitUntil: {timeout: 5}",
         "- extendedWaitUntil",
     ],

@@ -65,6 +65,7 @@ def test_an_expression_is_refused_by_name(text):
         "- assertVisible: {}",
         "- back: {x: 1}",
         "- back: hello",
+        "- runFlow: {when: A, commands: [back]}",
     ],
 )
 def test_what_is_no_command_is_refused(text):

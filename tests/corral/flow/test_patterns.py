@@ -62,9 +62,9 @@ def test_a_pattern_that_could_take_forever_is_refused(pattern):
 
 @pytest.mark.parametrize("pattern", [".*a.*b", ".*a.*a.*b", ".*a.*a.*a.*b", "a*a*a*a*b"])
 def test_the_worst_text_for_an_accepted_pattern_is_judged_soon(pattern):
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert not matches(pattern, "a" * 20_000)
-    assert time.perf_counter() - begun < 5  # a fifth of a second, on a machine that does nothing else
+    assert time.process_time() - begun < 5
 
 
 def test_python_warnings_about_a_pattern_stay_inside():

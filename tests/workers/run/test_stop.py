@@ -85,7 +85,7 @@ async def test_a_step_that_only_waits_ends_when_asked(commands):
     begun = boot_seconds()
     switch.press()
     result = await running
-    assert boot_seconds() - begun < 2
+    assert boot_seconds() - begun < 5
     assert result.status == "cancelled"
     assert "stopped in step" in result.failure_reason
     assert "KEYCODE_BACK" not in repr(made.device.actions)
