@@ -52,7 +52,7 @@ class DeviceWatcher:
         self,
         server: AdbServer,
         *,
-        poll_seconds: float = 1.0,
+        poll_seconds: float = 0.5,
         refresh_seconds: float = 30.0,
         retry_seconds: float = 5.0,
         flap_seconds: float = 5.0,

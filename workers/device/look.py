@@ -20,6 +20,9 @@ MAX_DUMPS = 4
 _PAUSE_SECONDS = 0.3
 _DUMP_DEADLINE_SECONDS = 15.0
 
+#: As many as one command line can remove; more lost answers in one run mean that nothing of it works.
+_LEFT_PATHS = 50
+
 _END_OF_DUMP = "corral-end-of-dump"
 _KEYBOARD_SHOWN = re.compile(r"\bmInputShown=true\b")
 
@@ -31,13 +34,14 @@ class _Look:
 
 
 class Eyes:
-    """Each has a file of its own on the phone: two dumps into one file spoil each other."""
+    """Each dump has a file of its own: one that was given up may still be writing, and would spoil the next."""
 
     def __init__(self, shell: Shell, screen: Screen) -> None:
         self._shell = shell
         self._screen = screen
-        self._dump_path = f"/data/local/tmp/corral-{secrets.token_hex(8)}.xml"
-        self._may_be_left = False
+        self._name = f"/data/local/tmp/corral-{secrets.token_hex(8)}"
+        self._dumps = 0
+        self._left_paths: list[str] = []
 
     def observe(self) -> Observation:
         look = self._look_until_there_is_a_tree()
@@ -50,9 +54,9 @@ class Eyes:
         return _observation(look.tree.root, size, look)
 
     def forget(self) -> None:
-        """Removes the file that a dump left behind when its answer was lost."""
-        if self._may_be_left:
-            self._shell.ask(command("rm", "-f", self._dump_path))
+        """Removes the files that dumps may have left behind when their answers were lost."""
+        if self._left_paths:
+            self._shell.ask(command("rm", "-f", *self._left_paths))
 
     def _look_until_there_is_a_tree(self) -> _Look:
         budget = Deadline(DUMP_BUDGET_SECONDS)
@@ -65,14 +69,16 @@ class Eyes:
         return look
 
     def _look(self) -> _Look:
-        self._may_be_left = True
+        self._dumps += 1
+        path = f"{self._name}-{self._dumps}.xml"
         answer = self._shell.ask(
-            self._line(), deadline_seconds=_DUMP_DEADLINE_SECONDS, max_output_bytes=2 * MAX_TREE_BYTES
+            _line(path), deadline_seconds=_DUMP_DEADLINE_SECONDS, max_output_bytes=2 * MAX_TREE_BYTES
         )
         if isinstance(answer, Failed):
+            self._left_paths = [*self._left_paths, path][-_LEFT_PATHS:]
             return _Look(TreeMissing(answer.code, answer.message), is_keyboard_shown=False)
-        self._may_be_left = False
-        dump, _, keyboard = answer.stdout.partition(_END_OF_DUMP.encode())
+        # The last one: the screen may show this very line.
+        dump, _, keyboard = answer.stdout.rpartition(_END_OF_DUMP.encode())
         is_shown = is_keyboard_shown(keyboard.decode(errors="replace"))
         try:
             return _Look(read_tree(dump), is_keyboard_shown=is_shown)
@@ -81,16 +87,16 @@ class Eyes:
             message = f"{unreadable}; the phone said: {said or 'nothing'}"
             return _Look(TreeMissing(ErrorCode.TREE_UNAVAILABLE, message), is_keyboard_shown=is_shown)
 
-    def _line(self) -> CommandLine:
-        dump = command("uiautomator", "dump", self._dump_path)
-        return in_sequence(
-            [
-                while_successful([dump, command("cat", self._dump_path)]),
-                command("rm", "-f", self._dump_path),
-                command("echo", _END_OF_DUMP),
-                command("dumpsys", "input_method"),
-            ]
-        )
+
+def _line(path: str) -> CommandLine:
+    return in_sequence(
+        [
+            while_successful([command("uiautomator", "dump", path), command("cat", path)]),
+            command("rm", "-f", path),
+            command("echo", _END_OF_DUMP),
+            command("dumpsys", "input_method"),
+        ]
+    )
 
 
 def _observation(tree: Node | TreeMissing, size: ScreenSize, look: _Look) -> Observation:

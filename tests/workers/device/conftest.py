@@ -1,19 +1,17 @@
 """One real adb server for each test process, and emulated phones that are connected to it."""
 
-import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.workers.device.waiting import is_listed, until
 from workers.device.adb_server import AdbServer
 from workers.device.device import Device
 from workers.phone.phone import Phone
 from workers.phone.server import PhoneServer
 
 _numbers = itertools.count(1)
-
-DEADLINE_SECONDS = 10.0
 
 
 @pytest.fixture(scope="session")
@@ -51,21 +49,3 @@ async def device(served, adb_server) -> AsyncIterator[Device]:
     device = Device(server=adb_server, transport_serial=served.address, may_touch=lambda: True)
     yield device
     await device.close()
-
-
-async def until(condition: Callable[[], object], *, seconds: float = DEADLINE_SECONDS) -> None:
-    """Waits for a condition, which may be a coroutine function; fails when the time is over."""
-    async with asyncio.timeout(seconds):
-        while True:
-            found = condition()
-            if asyncio.iscoroutine(found):
-                found = await found
-            if found:
-                return
-            await asyncio.sleep(0.02)
-
-
-async def is_listed(server: AdbServer, transport_serial: str, adb_state: str) -> bool:
-    return (transport_serial, adb_state) in {
-        (listed.transport_serial, listed.adb_state) for listed in await server.listed_devices()
-    }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.device.conftest import is_listed, until
+from tests.workers.device.waiting import is_listed, until
 from workers.device.adb_process import _adb_binary
 from workers.device.adb_server import AdbServer, AdbServerFailed
 from workers.phone.adbd.connection import LinkState

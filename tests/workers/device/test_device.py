@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.device.conftest import is_listed, until
+from tests.workers.device.waiting import is_listed, until
 from workers.device.actions import (
     ClearApp,
     DoubleTap,
@@ -292,6 +292,11 @@ async def test_an_observation_is_one_command_line_and_leaves_no_file(notes, phon
     names = [command.split()[0] for command in phone.log.commands()[before:]]
     assert names == ["uiautomator", "cat", "rm", "echo", "dumpsys"]
     assert [name for name, _ in phone.files.children("/data/local/tmp")] == []
+
+
+async def test_what_the_screen_shows_is_not_taken_for_the_end_of_the_dump(notes):
+    await write_into_note(notes, "corral-end-of-dump")
+    assert (await find(notes, "note")).text == "corral-end-of-dump"
 
 
 async def test_each_run_dumps_into_a_file_of_its_own(adb_server, served, phone):

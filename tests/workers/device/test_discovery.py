@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from corral.contract.fleet import DeviceState
-from tests.workers.device.conftest import until
+from tests.workers.device.waiting import until
 from workers.device.adb_server import AdbServer
 from workers.device.discovery import DeviceWatcher
 from workers.phone.adbd.connection import LinkState

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.workers.device.conftest import is_listed, until
+from tests.workers.device.waiting import is_listed, until
 from workers.device.command_line import command, in_sequence
 from workers.device.outcome import ErrorCode, Failed, Unknown
 from workers.device.shell import Shell, ShellOutput
