@@ -97,6 +97,8 @@ class ShellService:
         await self._prompt(stream)
         async for command in self._typed_lines(stream):
             if command.split()[:1] == ["exit"]:
+                code = "".join(command.split()[1:2])
+                exit_code = int(code) if code.isdecimal() else exit_code
                 break
             outcome = await interpreter.run(command)
             exit_code = outcome.exit_code

@@ -15,6 +15,8 @@ LONG_PRESS_MS = 500
 #: A finger that moves less than this has not swiped.
 _TOUCH_SLOP_PX = 24
 _PATH_STEP_PX = 16
+#: Enough for every way across the display; `input` takes any number.
+_MAX_PATH_STEPS = 500
 
 Point = tuple[int, int]
 
@@ -114,7 +116,7 @@ def _topmost(frame: Frame, point: Point) -> Placed | None:
 
 
 def _path(start: Point, end: Point) -> list[Point]:
-    steps = max(2, int(math.dist(start, end) / _PATH_STEP_PX))
+    steps = max(2, min(_MAX_PATH_STEPS, int(math.dist(start, end) / _PATH_STEP_PX)))
     return [
         (start[0] + (end[0] - start[0]) * step // steps, start[1] + (end[1] - start[1]) * step // steps)
         for step in range(steps + 1)

@@ -1,6 +1,13 @@
+import re
+from pathlib import Path
+
 import pytest
 
-from workers.phone.app.description import BUILT_IN_APPS, AppDescriptionInvalid, load_app, load_apps
+from tests.workers.phone.conftest import Hands
+from workers.phone.app.description import BUILT_IN_APPS, AppDescription, AppDescriptionInvalid, load_app, load_apps
+from workers.phone.phone import Phone
+
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 
 HEADER = "package: com.a.b\nlabel: A\nstart: home\nstate: {n: 0, who: '', on_: false}\n"
 
@@ -79,3 +86,26 @@ def test_two_descriptions_of_one_package_are_refused(tmp_path):
 
 def test_the_built_in_apps_are_in_order():
     assert [app.package for app in load_apps([BUILT_IN_APPS])] == ["dev.corral.notes"]
+
+
+def test_the_example_of_the_reference_page_works(tmp_path):
+    page = (REFERENCE / "phone-apps.md").read_text()
+    (tmp_path / "shop.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
+    shop = Hands(Phone(apps=[load_app(tmp_path / "shop.yaml")]), "com.example.shop")
+    shop.tap("Buy bread")
+    shop.tap("Check out")
+    shop.tap("Your name")
+    shop.type("Ann")
+    shop.tap("Order")
+    assert shop.sees("In the basket: 0")
+    assert shop.phone.display.frame().toast == "Thank you, Ann"
+
+
+def test_the_reference_page_names_every_kind_and_every_field():
+    page = re.sub(r"```.*?```", "", (REFERENCE / "phone-apps.md").read_text(), flags=re.DOTALL)
+    models = [model["properties"] for model in AppDescription.model_json_schema()["$defs"].values()]
+    kinds = {model["kind"]["const"] for model in models if "kind" in model}
+    fields = {name for model in models for name in model}
+    words = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`[^`]+`", page))))
+    assert sorted(kinds - words) == []
+    assert sorted(fields - words) == ["kind"]

@@ -82,7 +82,7 @@ def load_app(path: Path) -> AppDescription:
         if path.stat().st_size > _MAX_FILE_BYTES:
             raise AppDescriptionInvalid(f"{path}: larger than {_MAX_FILE_BYTES} bytes")
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise AppDescriptionInvalid(f"{path}: {error}") from error
     if not isinstance(content, dict):
         raise AppDescriptionInvalid(f"{path}: expected fields such as package, label, start and screens")

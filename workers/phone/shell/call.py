@@ -45,6 +45,7 @@ _ACTIONS: tuple[tuple[str, ...], ...] = (
     ("reboot",),
     ("svc",),
     ("am", "start"),
+    ("am", "start-activity"),
     ("am", "force-stop"),
     ("am", "kill"),
     ("am", "broadcast"),
@@ -57,6 +58,14 @@ _ACTIONS: tuple[tuple[str, ...], ...] = (
 )
 
 
+#: `cmd SERVICE …` is another way to say these.
+_BEHIND_CMD = {"package": "pm", "activity": "am"}
+
+
 def is_action(argv: tuple[str, ...]) -> bool:
     """Whether this command does something to the phone, rather than look at it."""
-    return any(argv[: len(prefix)] == prefix for prefix in _ACTIONS)
+    name = argv[0].rpartition("/")[2]
+    words = (name, *argv[1:])
+    if name == "cmd" and len(argv) > 1:
+        words = (_BEHIND_CMD.get(argv[1], argv[1]), *argv[2:])
+    return any(words[: len(prefix)] == prefix for prefix in _ACTIONS)

@@ -1,6 +1,7 @@
 """Commands over the phone's files: ls, cat, rm, mkdir, touch, stat, base64 and the like."""
 
 import base64
+import binascii
 import posixpath
 import time
 
@@ -101,7 +102,10 @@ async def wc(call: Call) -> int:
 
 async def to_base64(call: Call) -> int:
     content = call.phone.files.read(_words(call)[0]) if _words(call) else call.stdin
-    call.stdout += base64.b64decode(content) if "d" in _flags(call) else base64.encodebytes(content)
+    try:
+        call.stdout += base64.b64decode(content) if "d" in _flags(call) else base64.encodebytes(content)
+    except binascii.Error as error:
+        return call.fail(f"base64: {error}")
     return 0
 
 

@@ -26,10 +26,10 @@ async def fail(_: Call) -> int:
 
 
 async def sleep(call: Call) -> int:
-    try:
-        await asyncio.sleep(float(call.arguments[0]))
-    except (IndexError, ValueError):
-        return call.fail("sleep: needs a number of seconds")
+    word = call.arguments[0] if call.arguments else ""
+    if not re.fullmatch(r"\d{1,6}(\.\d+)?", word):
+        return call.fail(f"sleep: {word!r} is no number of seconds")
+    await asyncio.sleep(float(word))
     return 0
 
 
