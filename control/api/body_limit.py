@@ -1,6 +1,8 @@
 """Bounds the body of every request while it streams in, whatever its `Content-Length` claims."""
 
+import asyncio
 import re
+from contextlib import suppress
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -8,6 +10,11 @@ from control.domain.errors import BodyTooLarge
 
 #: A flow with all of its files is a few dozen KiB; this is for the largest suite that anybody keeps in one task.
 MAX_BODY_BYTES = 1024 * 1024
+
+#: Most clients read the answer only after they have sent everything, and lose it when the connection is cut before. So
+#: this much more is taken and thrown away.
+DISCARDED_BYTES = 16 * 1024 * 1024
+DISCARDED_SECONDS = 2.0
 
 _ARTIFACT_UPLOAD = re.compile(r"/internal/v1/leases/[^/]+/artifacts/[^/]+")
 
@@ -25,6 +32,7 @@ class BodyLimit:
             return
         limit = self._limit(scope)
         if (announced := _announced_bytes(scope)) is not None and announced > limit:
+            await _discard_rest(scope, receive)
             raise _too_large(limit)
         received = 0
 
@@ -33,6 +41,7 @@ class BodyLimit:
             message = await receive()
             received += len(message.get("body", b""))
             if received > limit:
+                await _discard_rest(scope, receive)
                 raise _too_large(limit)
             return message
 
@@ -48,6 +57,19 @@ def _announced_bytes(scope: Scope) -> int | None:
         if name == b"content-length" and value.isdigit():
             return int(value[:20])
     return None
+
+
+async def _discard_rest(scope: Scope, receive: Receive) -> None:
+    if any(name == b"expect" for name, _ in scope["headers"]):
+        return  # this client waits for the answer before it sends
+    discarded = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DISCARDED_SECONDS):
+            while discarded < DISCARDED_BYTES:
+                message = await receive()
+                discarded += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
 
 
 def _too_large(limit: int) -> BodyTooLarge:

@@ -1,6 +1,7 @@
 """The application factory, and the server that `corral api` runs."""
 
 import math
+import signal
 import socket
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -87,7 +88,14 @@ def _app(settings: Settings) -> FastAPI:
 
 def run_api(settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C; held claims are answered at once then, so that no host loses a poll."""
-    api_server(_app(settings), settings).run()
+    server = api_server(_app(settings), settings)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # uvicorn raises its signal once more when it has ended, and a process that ended in order should say so.
+        signal.signal(number, _do_nothing)
+    server.run()
+
+
+def _do_nothing(_number: int, _frame: object) -> None: ...
 
 
 def api_server(app: FastAPI, settings: Settings) -> "ApiServer":

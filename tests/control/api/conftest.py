@@ -6,12 +6,15 @@ from typing import TypeAlias
 import httpx
 import psycopg
 import pytest
+import structlog
+from fastapi import FastAPI
 
 from control.app.main import create_app
 from control.app.settings import Settings
 from control.artifacts import ArtifactFolder
 from control.operations.keys import create_api_key
 from control.operations.plane import Plane
+from control.signals.listener import WakeupListener
 from control.signals.wakeups import RedisWakeups
 from control.store.database import Database
 from corral.contract.fleet import Scope
@@ -30,6 +33,17 @@ EMPTY = """
     d AS (DELETE FROM leases), e AS (DELETE FROM task_attempts), f AS (DELETE FROM scheduled_tasks),
     g AS (DELETE FROM devices), h AS (DELETE FROM hosts) DELETE FROM api_keys
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quiet_logs() -> Iterator[None]:
+    """Plain lines from warnings on: the default prints every local variable of a traceback, which takes seconds."""
+    structlog.configure(
+        processors=[structlog.processors.format_exc_info, structlog.processors.KeyValueRenderer()],
+        wrapper_class=structlog.make_filtering_bound_logger("warning"),
+    )
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
@@ -58,9 +72,19 @@ def shared_plane(settings: Settings) -> Iterator[Plane]:
 
 
 @pytest.fixture(scope="session")
-def server(settings: Settings, shared_plane: Plane) -> Iterator[httpx.Client]:
-    with served(create_app(settings, shared_plane, sweeps=()), settings) as client:
+def app(settings: Settings, shared_plane: Plane) -> FastAPI:
+    return create_app(settings, shared_plane, sweeps=())
+
+
+@pytest.fixture(scope="session")
+def server(app: FastAPI, settings: Settings) -> Iterator[httpx.Client]:
+    with served(app, settings) as client:
         yield client
+
+
+@pytest.fixture
+def listener(app: FastAPI) -> WakeupListener:
+    return app.state.edge.listener
 
 
 @pytest.fixture

@@ -1,0 +1,124 @@
+"""The claim's long poll: woken by a wake-up, ended by its hold, and never for a host that has hung up."""
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from control.signals.listener import WakeupListener
+from tests.control.api.calls import CallingHost
+from tests.control.fleet import Fleet
+
+DEADLINE_SECONDS = 20.0
+
+
+@pytest.fixture
+def background() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+    return answer
+
+
+def connected(api: httpx.Client) -> bool:
+    return api.get("/readyz").json()["redis"] == "ok"
+
+
+def waiting(listener: WakeupListener, host: CallingHost) -> int:
+    return len(listener._waiters.get(host.host_id, ()))
+
+
+def test_a_claim_finds_what_was_assigned_before_it(api: httpx.Client, fleet: Fleet):
+    host = CallingHost.enrol(api)
+    task_id = fleet.submit()
+    fleet.assign()
+    answer = host.claim(wait_ms=25_000).json()
+    assert answer["assignment"]["task_id"] == str(task_id)
+    assert answer["held_ms"] < 5_000
+
+
+def test_a_held_claim_is_woken_by_the_assignment(
+    api: httpx.Client, listener: WakeupListener, fleet: Fleet, background: ThreadPoolExecutor
+):
+    host, other = CallingHost.enrol(api), CallingHost.enrol(api)
+    other.beat(devices=[])
+    until(lambda: connected(api))
+    poll = background.submit(host.claim, wait_ms=25_000)
+    until(lambda: waiting(listener, host))
+    assigned_at = time.monotonic()
+    task_id = fleet.submit()
+    assert fleet.assign() == 1
+    answer = poll.result(DEADLINE_SECONDS).json()
+    assert answer["assignment"]["task_id"] == str(task_id)
+    # Well before it would have looked again by itself.
+    assert time.monotonic() - assigned_at < 4.0
+    assert 0 <= answer["held_ms"] <= 25_000
+
+
+def test_a_claim_that_finds_nothing_ends_with_its_hold(api: httpx.Client):
+    started = time.monotonic()
+    answer = CallingHost.enrol(api).claim(wait_ms=150).json()
+    assert answer["assignment"] is None
+    assert answer["held_ms"] >= 150
+    assert time.monotonic() - started < 10
+
+
+def test_the_same_claim_again_is_the_same_assignment(api: httpx.Client, fleet: Fleet):
+    host = CallingHost.enrol(api)
+    body = host.claim_body(wait_ms=0)
+    fleet.submit()
+    fleet.assign()
+    first, again = (host.post(f"hosts/{host.host_id}/claim", body).json() for _ in range(2))
+    assert first["assignment"]["lease_id"] == again["assignment"]["lease_id"]
+
+
+def test_an_abandoned_poll_claims_nothing(
+    api: httpx.Client, listener: WakeupListener, fleet: Fleet, user: dict[str, str]
+):
+    host = CallingHost.enrol(api)
+    until(lambda: connected(api))
+    address = (api.base_url.host, api.base_url.port)
+    with socket.create_connection(address) as abandoned:
+        abandoned.sendall(raw_claim(host))
+        until(lambda: waiting(listener, host))
+    task_id = fleet.submit()
+    fleet.assign()
+    until(lambda: not waiting(listener, host))
+    assert api.get(f"/v1/tasks/{task_id}", headers=user).json()["status"] == "assigned"
+    assert host.claim().json()["assignment"]["task_id"] == str(task_id)
+
+
+def test_thirty_held_claims_leave_the_other_calls_their_threads(
+    api: httpx.Client, listener: WakeupListener, user: dict[str, str]
+):
+    host = CallingHost.enrol(api)
+    address = (api.base_url.host, api.base_url.port)
+    sockets = [socket.create_connection(address) for _ in range(30)]
+    try:
+        for one in sockets:
+            one.sendall(raw_claim(host))
+        until(lambda: waiting(listener, host) == len(sockets))
+        assert api.get("/v1/tasks", headers=user).status_code == 200
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def raw_claim(host: CallingHost) -> bytes:
+    body = json.dumps(host.claim_body(wait_ms=25_000)).encode()
+    head = (
+        f"POST /internal/v1/hosts/{host.host_id}/claim HTTP/1.1\r\nHost: api\r\nContent-Type: application/json\r\n"
+        f"Authorization: {host.headers['Authorization']}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
