@@ -1,5 +1,7 @@
 """`input`: taps, swipes, text and keys."""
 
+import re
+
 from workers.phone import keys
 from workers.phone.shell.call import Call, Command
 from workers.phone.touch import LONG_PRESS_MS
@@ -7,6 +9,8 @@ from workers.phone.touch import LONG_PRESS_MS
 _FAILED = 255
 _SOURCES = ("keyboard", "dpad", "touchscreen", "touchpad", "mouse", "trackball", "stylus", "gamepad")
 _DEFAULT_SWIPE_MS = 300
+#: Seven digits are more than any display has pixels.
+_NUMBER = re.compile(r"-?[0-9]{1,7}(\.[0-9]*)?")
 _NO_EVENTS_FOR_TEXT = """
 Exception occurred while executing 'text':
 java.lang.NullPointerException: Attempt to get length of null array
@@ -42,11 +46,11 @@ async def input_event(call: Call) -> int:
 
 
 def _pixels(call: Call, words: list[str]) -> list[int] | None:
-    try:
-        return [int(float(word)) for word in words]
-    except (ValueError, OverflowError):
-        call.fail(f"java.lang.NumberFormatException: For input string: {words!r}")
-        return None
+    for word in words:
+        if not _NUMBER.fullmatch(word):
+            call.fail(f'java.lang.NumberFormatException: For input string: "{word}"')
+            return None
+    return [int(float(word)) for word in words]
 
 
 def _tap(call: Call, x: str, y: str) -> int:
