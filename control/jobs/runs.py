@@ -9,6 +9,7 @@ import structlog
 
 from control.jobs.celery_app import CeleryApp
 from control.jobs.schedule import ScheduledJob, ring_name, sweep_name
+from control.jobs.turns import Turns
 from control.operations.cadence import run_if_due
 from control.operations.plane import Job, Plane
 from control.signals.gate import DoorbellGate
@@ -25,6 +26,8 @@ class JobRunner:
         self._ran_by = ran_by
         self._lock = threading.Lock()
         self._plane: Plane | None = None
+        # Rung jobs wait for each other in Postgres too, but there each would hold a thread and a connection.
+        self._turns = {job.value: Turns() for job in Job}
 
     def sweep(self, job: ScheduledJob) -> None:
         """Run the job if it is due, whoever ticked it."""
@@ -40,19 +43,24 @@ class JobRunner:
         )
 
     def answer_ring(self, job: ScheduledJob) -> None:
-        """Run the job now, due or not."""
-        # First, so that what is committed from here on rings again.
-        try:
-            self._gate.reopen(job.name)
-        except redis.RedisError as error:
-            log.warning("doorbell.gate_stuck", job=job.name, error=str(error))
-        self._logged(job, job.operation)
+        """Run the job now, due or not; nothing where another ring waits for its turn here and will do it."""
+        with self._turns[job.name].turn() as is_mine:
+            if is_mine:
+                # First, so that what is committed from here on rings again.
+                self._reopen_gate(job)
+                self._logged(job, job.operation)
 
     def close(self) -> None:
         """Give back what the jobs used."""
         self._gate.close()
         if self._plane is not None:
             self._plane.database.close()
+
+    def _reopen_gate(self, job: ScheduledJob) -> None:
+        try:
+            self._gate.reopen(job.name)
+        except redis.RedisError as error:
+            log.warning("doorbell.gate_stuck", job=job.name, error=str(error))
 
     def _logged(self, job: ScheduledJob, operation: Callable[[Plane], int | None]) -> None:
         started_at = time.monotonic()

@@ -54,8 +54,10 @@ def scheduled_jobs(timing: Timing) -> tuple[ScheduledJob, ...]:
             mark_silent_hosts_offline,
         ),
         # Rung, so the sweep is for lost rings: this is what one costs somebody who waits.
-        ScheduledJob(Job.ASSIGN_TASKS, JobQueue.JOBS, 2.0, assign_tasks),
-        ScheduledJob(Job.SETTLE_CANCELS, JobQueue.JOBS, _between(1.0, timing.lease_seconds / 6, 2.0), settle_cancels),
+        ScheduledJob(Job.ASSIGN_TASKS.value, JobQueue.JOBS, 2.0, assign_tasks),
+        ScheduledJob(
+            Job.SETTLE_CANCELS.value, JobQueue.JOBS, _between(1.0, timing.lease_seconds / 6, 2.0), settle_cancels
+        ),
         # A queue timeout is given in seconds and meant in minutes.
         ScheduledJob("fail_impatient_tasks", JobQueue.JOBS, 5.0, fail_impatient_tasks),
         # A run takes a limited number of tasks. And a beat counts from its own start: one that is restarted every half

@@ -1,9 +1,12 @@
+import itertools
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import redis
 import structlog
+from celery import beat
 
 from control.jobs.celery_app import celery_app
 from control.jobs.runs import JobRunner
@@ -89,9 +92,8 @@ def test_rings_during_a_run_are_one_more_run(start_worker, plane, probe, eventua
     eventually(lambda: probe.runs == 1)
     for _ in range(10):
         plane.doorbell.ring(Job.ASSIGN_TASKS)
-    # The second run begins beside the first, and opens the gate again.
-    eventually(lambda: probe.runs == 2)
     probe.may_go_on.set()
+    eventually(lambda: probe.runs == 2)
     eventually(is_idle)
     assert probe.runs == 2
 
@@ -113,6 +115,23 @@ def test_two_ticks_within_a_period_are_one_run(start_worker, probe, tick, eventu
     tick()
     eventually(is_idle)
     assert probe.runs == 1
+
+
+def test_two_beats_are_one_run_per_period(start_worker, redis_url, eventually):
+    probe = Probe(period_seconds=0.5)
+    start_worker(probe.job)
+    apps = [celery_app(redis_url, jobs=[probe.job]) for _ in range(2)]
+    beats = [beat.Service(app, scheduler_cls=app.conf.beat_scheduler) for app in apps]
+    threads = [threading.Thread(target=one.start) for one in beats]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: probe.runs >= 5)
+    for one in beats:
+        one.stop()
+    for thread in threads:
+        thread.join(10)
+    gaps = [later - earlier for earlier, later in itertools.pairwise(probe.ran_at)]
+    assert min(gaps) > 0.25, gaps
 
 
 def test_a_run_is_logged_with_its_name_count_and_time(plane, probe):
@@ -141,7 +160,22 @@ def test_a_job_that_failed_is_not_repeated_until_its_next_tick(start_worker, tic
     eventually(runs_again)
 
 
-def test_a_worker_opens_its_plane_once_for_all_its_threads(plane, probe):
+def test_of_many_messages_for_one_job_one_runs_one_waits_and_the_others_are_done(plane, probe, redis_url, eventually):
+    gate = DoorbellGate(redis_url)
+    runner = JobRunner(open_plane=lambda: plane, gate=gate, ran_by="test")
+    probe.may_go_on.clear()
+    with ThreadPoolExecutor(8) as pool:
+        answers = [pool.submit(runner.answer_ring, probe.job)]
+        eventually(lambda: probe.runs == 1)
+        answers += [pool.submit(runner.answer_ring, probe.job) for _ in range(7)]
+        eventually(lambda: sum(answer.done() for answer in answers) == 6)
+        assert probe.runs == 1
+        probe.may_go_on.set()
+    assert probe.runs == 2
+    gate.close()
+
+
+def test_a_worker_opens_its_plane_once_for_all_its_threads(plane):
     opened = []
 
     def open_slowly():
@@ -149,12 +183,8 @@ def test_a_worker_opens_its_plane_once_for_all_its_threads(plane, probe):
         opened.append(plane)
         return plane
 
-    gate = DoorbellGate("redis://127.0.0.1:1/0")
-    runner = JobRunner(open_plane=open_slowly, gate=gate, ran_by="test")
-    threads = [threading.Thread(target=runner.answer_ring, args=(probe.job,)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (len(opened), probe.runs) == (1, 8)
-    gate.close()
+    runner = JobRunner(open_plane=open_slowly, gate=None, ran_by="test")
+    with ThreadPoolExecutor(8) as pool:
+        planes = list(pool.map(lambda _: runner._opened_plane(), range(8)))
+    assert opened == [plane]
+    assert planes == [plane] * 8
