@@ -123,6 +123,12 @@ async def test_a_report_is_refused_by_a_problem_that_names_the_lease(client, far
         await report(client)
 
 
+async def test_a_report_is_refused_by_a_problem_that_names_its_task(client, far_side):
+    far_side.order("result", our_problem(409, "cancel_not_requested", task_id=str(TASK_ID)))
+    with pytest.raises(ReportRefused):
+        await report(client)
+
+
 @pytest.mark.parametrize(("status", "code"), [(422, "invalid_request"), (413, "body_too_large")])
 async def test_a_report_that_can_never_be_read_is_refused(client, far_side, status, code):
     far_side.order("result", our_problem(status, code))
@@ -156,7 +162,7 @@ async def test_a_renewal_waits_for_no_claim_and_no_upload(client, far_side):
         for number in range(120)
     ]
     try:
-        reply = await renew(client)
+        reply = await renew(client, lease_seconds=60)
     finally:
         for call in busy:
             call.cancel()

@@ -89,7 +89,7 @@ class FarSide:
         self._ordered: dict[str, list[Any]] = defaultdict(list)
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="far-side")
+        self._thread = threading.Thread(target=self._serve, name="far-side", daemon=True)
         self.port = 0
 
     @property
