@@ -1,22 +1,8 @@
 """Faults to order: what a phone does instead of, or besides, what it was asked."""
 
-import asyncio
 import fnmatch
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
-
-_GARBAGE = bytes(range(255, -1, -1)) * 4
-_INJECT_EVENTS = (
-    "java.lang.SecurityException: Injecting input events requires the caller (or the source of the instrumentation, "
-    "if any) to have the INJECT_EVENTS permission."
-)
-#: What a phone with several displays prints before its screenshot.
-DISPLAY_WARNING = (
-    "[Warning] Multiple displays were found, but no display id was specified! Defaulting to the first display found, "
-    "however this default is not guaranteed to be consistent across captures.\n"
-)
 
 
 class FaultKind(StrEnum):
@@ -42,22 +28,6 @@ _OWN_MATCH = {
     FaultKind.DISPLAY_WARNING: "screencap*",
     FaultKind.INPUT_NOT_PERMITTED: "input *",
 }
-
-
-class ConnectionCut(Exception):  # noqa: N818 - an exception is a short fact
-    """A fault wants the whole connection dropped now."""
-
-
-class ClientGone(Exception):  # noqa: N818 - an exception is a short fact
-    """The client hung up on a command that hangs; nobody waits for its answer."""
-
-
-class OutputTrickles(Exception):  # noqa: N818 - an exception is a short fact
-    """A fault wants a byte of output every `interval_seconds`, for ever."""
-
-    def __init__(self, interval_seconds: float) -> None:
-        super().__init__(interval_seconds)
-        self.interval_seconds = interval_seconds
 
 
 class RefusedFault(ValueError):  # noqa: N818 - an exception is a short fact
@@ -94,15 +64,6 @@ class Fault:
         self.match = self.match or _OWN_MATCH.get(self.kind, "*")
 
 
-class Answer(Protocol):
-    """Where a command's output is collected."""
-
-    stdout: bytearray
-    stderr: bytearray
-    hung_up: asyncio.Event
-    struck_by: FaultKind | None
-
-
 @dataclass(slots=True)
 class Faults:
     """The orders of one phone, oldest first; each command meets at most one of them."""
@@ -130,59 +91,3 @@ class Faults:
                     self.ordered.remove(fault)
             return fault
         return None
-
-    async def apply(self, command: str, answer: Answer, run: Callable[[], Awaitable[int]]) -> int:
-        """Run a command under the fault that was ordered for it.
-
-        Raises:
-            ConnectionCut: the fault is a drop.
-            ClientGone: the fault is a hang, and the client gave up.
-            OutputTrickles: the fault is a trickle.
-        """
-        fault = self.take(command)
-        if fault is None:
-            return await run()
-        return await _strike(fault, answer, run)
-
-
-async def _strike(fault: Fault, answer: Answer, run: Callable[[], Awaitable[int]]) -> int:  # noqa: PLR0911, C901, PLR0912 - one case for each kind
-    match fault.kind:
-        case FaultKind.DROP:
-            await asyncio.sleep(fault.delay_ms / 1000)
-            if fault.after:
-                await run()
-            raise ConnectionCut
-        case FaultKind.HANG:
-            if fault.after:
-                await run()
-            await answer.hung_up.wait()
-            raise ClientGone
-        case FaultKind.DELAY:
-            if fault.after:
-                exit_code = await run()
-                await asyncio.sleep(fault.delay_ms / 1000)
-                return exit_code
-            await asyncio.sleep(fault.delay_ms / 1000)
-            return await run()
-        case FaultKind.GARBAGE:
-            answer.stdout += _GARBAGE
-            return fault.exit_code
-        case FaultKind.OUTPUT:
-            answer.stdout += fault.output.encode()
-            return fault.exit_code
-        case FaultKind.EXIT_CODE:
-            await run()
-            return fault.exit_code
-        case FaultKind.NOT_IDLE:
-            answer.stderr += b"ERROR: could not get idle state.\n"
-            return fault.exit_code
-        case FaultKind.INPUT_NOT_PERMITTED:
-            answer.stdout += _INJECT_EVENTS.encode() + b"\n"
-            return fault.exit_code
-        case FaultKind.TRICKLE:
-            raise OutputTrickles(max(fault.delay_ms, 10) / 1000)
-        case FaultKind.BLACK_SCREENSHOT | FaultKind.DISPLAY_WARNING:
-            answer.struck_by = fault.kind
-            return await run()
-        case FaultKind.REFUSE:
-            raise AssertionError("refusals strike when a service is opened")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from workers.phone.adbd.connection import Service
 from workers.phone.adbd.stream import Stream
 from workers.phone.adbd.sync_service import serve_sync
-from workers.phone.faults import ClientGone, ConnectionCut, OutputTrickles
 from workers.phone.shell_service import ShellService
+from workers.phone.strike import ClientGone, ConnectionCut, OutputTrickles
 from workers.phone.sync_watch import SyncWatch
 
 if TYPE_CHECKING:
@@ -17,9 +17,11 @@ _NO_ROOT = b"adbd cannot run as root in production builds\n"
 
 def open_service(phone: "Phone", name: str) -> Service | None:
     """The service for a name as it stands in OPEN; None for one that this phone does not have, or refuses now."""
-    if phone.faults.take(name, refusing=True) is not None:
-        return None
     kind, _, argument = name.partition(":")
+    # A phone that refuses for ever must still hear that it should stop.
+    is_order = argument.lstrip().startswith("corral-fault")
+    if not is_order and phone.faults.take(name, refusing=True) is not None:
+        return None
     match kind.split(",")[0]:
         case "shell" | "exec":
             return ShellService(phone, service=kind, command=argument.strip())

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from workers.phone.adbd.stream import Stream, StreamClosed
-from workers.phone.faults import ClientGone, ConnectionCut, OutputTrickles
 from workers.phone.shell.interpreter import Interpreter, Outcome
+from workers.phone.strike import ClientGone, ConnectionCut, OutputTrickles
 
 if TYPE_CHECKING:
     from workers.phone.phone import Phone

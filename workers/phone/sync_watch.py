@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from workers.phone.adbd.stream import Stream
 from workers.phone.faults import FaultKind
+from workers.phone.strike import run_under_faults
 
 if TYPE_CHECKING:
     from workers.phone.phone import Phone
@@ -28,7 +29,7 @@ class SyncWatch:
 
         command = f"sync {request} {path}"
         with self._phone.log.recording(service="sync", command=command, is_action=False):
-            await self._phone.faults.apply(command, self, run)
+            await run_under_faults(self._phone.faults, command, self, run)
         if self.stdout:
             await self._stream.write(bytes(self.stdout))
             self.stdout.clear()

@@ -186,3 +186,10 @@ def test_a_fault_with_wrong_fields_says_which():
 
 def test_a_phone_without_faults_has_none():
     assert Phone().faults.take("input tap 1 2") is None
+
+
+def test_orders_come_through_whatever_was_ordered(connected):
+    for kind in ("hang", "refuse"):
+        order(connected, kind, times=None)
+    assert connected.run("shell", "corral-fault clear").returncode == 0
+    assert connected.device.shell("echo again") == "again"

@@ -1,9 +1,13 @@
 import io
 import time
+from xml.etree import ElementTree as ET
 
 import pytest
 from PIL import Image
 
+from tests.workers.phone.conftest import Hands
+from workers.phone.app.description import load_app
+from workers.phone.phone import Phone
 from workers.phone.picture.screenshot import black_png, frame_png
 
 BLUE, GREY, GREEN, WHITE = (53, 103, 214), (184, 190, 201), (46, 158, 91), (255, 255, 255)
@@ -66,3 +70,27 @@ def test_a_screen_that_was_drawn_is_not_drawn_again(notes):
     for _ in range(100):
         assert frame_png(notes.phone.display.frame(), "X") is first
     assert time.process_time() - asked_at < 0.5
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "{kind: button, text: A, place: [500, 500, 100, 100]}",
+        "{kind: box, place: ['-50%', -10, '150%', 5000]}",
+        "{kind: box, height: 0}",
+        "{kind: icon, sign: '+', width: 1, height: 1}",
+        "{kind: row, nodes: [{kind: field, bind: t, width: 2000}, {kind: switch, bind: b, text: B}]}",
+        "{kind: column, nodes: [{kind: scroll, nodes: [{kind: image, for_each: 50}]}]}",
+        "{kind: text, text: '\\t\\0\\u200b😀 مرحبا', size: huge}".replace("'", '"'),
+        "{kind: checkbox, bind: b, text: B, height: 3}",
+        "{kind: progress, height: 10}",
+        "{kind: text, text: '', for_each: 200}",
+    ],
+)
+def test_even_odd_layouts_are_drawn_and_dumped(tmp_path, node):
+    file = tmp_path / "odd.yaml"
+    state = "state: {t: '', b: true}"
+    file.write_text(f"package: com.a.b\nlabel: A\nstart: s\n{state}\nscreens: {{s: {{title: Odd, nodes: [{node}]}}}}\n")
+    hands = Hands(Phone(apps=[load_app(file)]), "com.a.b")
+    assert picture(hands).size == (1080, 2400)
+    assert "Odd" in [element.get("text") for element in ET.fromstring(hands.xml()).iter("node")]  # noqa: S314 - our own

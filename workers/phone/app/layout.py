@@ -74,13 +74,13 @@ class Layout:
     def _all(
         self, items: list[Shown], flow_areas: list[Bounds], surrounding: Bounds, *, window: Bounds | None = None
     ) -> tuple[Placed, ...]:
-        """Place each item; with a window only those that show through it, for the sake of long lists."""
+        """Place each item that has room; with a window only those that show through it, for the sake of long lists."""
         areas = iter(flow_areas)
         spots = [_spot(item.node.place, surrounding) if item.node.place else next(areas) for item in items]
         return tuple(
             self._placed(item, spot)
             for item, spot in zip(items, spots, strict=True)
-            if window is None or not spot.clipped(window).is_empty
+            if not (spot if window is None else spot.clipped(window)).is_empty
         )
 
     def _height(self, item: Shown, area: Bounds) -> int | None:

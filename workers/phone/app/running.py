@@ -8,6 +8,7 @@ from workers.phone.app.description import AppDescription, Screen
 from workers.phone.app.effects import Add, Assign, Back, Effect, Finish, Goto, Toast, Toggle
 from workers.phone.app.layout import Layout
 from workers.phone.app.placed import Bounds, Frame, Placed
+from workers.phone.app.window import loading, title_bar
 from workers.phone.app.words import Value, fill
 
 TOAST_SECONDS = 2.0
@@ -148,7 +149,7 @@ class RunningApp:
         parts: list[Placed] = []
         if screen.title:
             bar = Bounds(display.left, top, display.right, top + metrics.TITLE_BAR_PX)
-            parts.append(self._title_bar(fill(screen.title, values), bar))
+            parts.append(title_bar(package, fill(screen.title, values), bar, has_way_back=len(self._visits) > 1))
             top = bar.bottom
         flow = Bounds(
             display.left + metrics.PADDING_PX,
@@ -157,38 +158,9 @@ class RunningApp:
             display.bottom - metrics.NAVIGATION_BAR_PX - metrics.GAP_PX,
         )
         if self.is_loading(now):
-            parts.append(_loading(package, display))
+            parts.append(loading(package, display))
         else:
             layout = Layout(package=package, values=values, focus=self.focus, scrolled_px=self.visit.scrolled_px)
             parts.extend(layout.screen(screen.nodes, flow=flow, display=display))
         root = Placed("android.widget.FrameLayout", package, display, "window", children=tuple(parts))
         return Frame(package, self.description.full_activity, (root,), is_secure=screen.secure, toast=self.toast)
-
-    def _title_bar(self, title: str, bar: Bounds) -> Placed:
-        package = self.description.package
-        up: list[Placed] = []
-        left = bar.left + metrics.PADDING_PX
-        if len(self._visits) > 1:
-            arrow = Bounds(bar.left, bar.top, bar.left + metrics.TITLE_BAR_PX, bar.bottom)
-            left = arrow.right
-            up.append(
-                Placed(
-                    "android.widget.ImageButton",
-                    package,
-                    arrow,
-                    "up",
-                    desc="Navigate up",
-                    is_clickable=True,
-                    is_focusable=True,
-                    press="BACK",
-                )
-            )
-        text = Bounds(left, bar.top + 40, bar.right - metrics.PADDING_PX, bar.bottom - 40)
-        up.append(Placed("android.widget.TextView", package, text, "title", text=title))
-        return Placed("android.view.ViewGroup", package, bar, "title_bar", children=tuple(up))
-
-
-def _loading(package: str, display: Bounds) -> Placed:
-    middle_x, middle_y = (display.left + display.right) // 2, (display.top + display.bottom) // 2
-    bounds = Bounds(middle_x - 84, middle_y - 84, middle_x + 84, middle_y + 84)
-    return Placed("android.widget.ProgressBar", package, bounds, "progress", desc="Loading")

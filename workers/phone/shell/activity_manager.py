@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from workers.phone.faults import ConnectionCut
 from workers.phone.shell.call import Call, Command
+from workers.phone.strike import ConnectionCut
 
 _WITH_VALUE = frozenset({"-n", "-a", "-c", "-d", "-p", "-f", "-t", "--user", "--display", "--windowingMode", "-R"})
 _WITH_TWO_VALUES = frozenset({"--es", "--ez", "--ei", "--el", "--ef", "-e", "--eu", "--esa", "--ecn"})

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from workers.phone.files import FileRefused
 from workers.phone.shell.call import Call, is_action
 from workers.phone.shell.commands import COMMANDS
+from workers.phone.shell.fault_orders import corral_fault
 from workers.phone.shell.reader import Redirection, ShellSyntaxError, Simple, Step, Variable, Word, parse
+from workers.phone.strike import run_under_faults
 
 if TYPE_CHECKING:
     from workers.phone.phone import Phone
@@ -93,7 +95,11 @@ class Interpreter:
             return call.fail(missing, exit_code=COMMAND_NOT_FOUND)
         command = " ".join(call.argv)
         with self._phone.log.recording(service=self._service, command=command, is_action=is_action(call.argv)) as entry:
-            entry.exit_code = await self._phone.faults.apply(command, call, lambda: function(call))
+            # Orders must come through whatever was ordered before.
+            if function is corral_fault:
+                entry.exit_code = await function(call)
+            else:
+                entry.exit_code = await run_under_faults(self._phone.faults, command, call, lambda: function(call))
             return entry.exit_code
 
     def _text(self, word: Word) -> str:

@@ -2,11 +2,12 @@
 
 import asyncio
 
-from workers.phone.faults import DISPLAY_WARNING, FaultKind
+from workers.phone.faults import FaultKind
 from workers.phone.files import FileRefused
 from workers.phone.hierarchy import hierarchy_xml
 from workers.phone.picture.screenshot import black_png, frame_png
 from workers.phone.shell.call import Call, Command
+from workers.phone.strike import DISPLAY_WARNING
 
 _DEFAULT_DUMP = "/sdcard/window_dump.xml"
 
@@ -15,7 +16,8 @@ async def uiautomator(call: Call) -> int:
     if call.arguments[:1] != ("dump",):
         return call.fail("Usage: uiautomator dump [--compressed] [file]")
     if not call.phone.display.is_on:
-        return call.fail("ERROR: null root node returned by UiTestAutomationBridge.")
+        # uiautomator itself ends with 0 when it fails.
+        return call.fail("ERROR: null root node returned by UiTestAutomationBridge.", exit_code=0)
     xml = hierarchy_xml(call.phone.display.frame())
     paths = [word for word in call.arguments[1:] if not word.startswith("--")]
     path = paths[0] if paths else _DEFAULT_DUMP
