@@ -6,6 +6,7 @@ import socket
 from collections.abc import Sequence
 from importlib.metadata import version
 
+import structlog
 import uvicorn
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
@@ -24,6 +25,8 @@ from control.jobs.schedule import ScheduledJob, scheduled_jobs
 from control.operations.plane import Plane
 from control.signals.listener import WakeupListener
 from control.store.schema import head_revision
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
@@ -122,6 +125,12 @@ class ApiServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, listener: WakeupListener) -> None:
         super().__init__(config)
         self._listener = listener
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            opened = [one.getsockname() for server in self.servers for one in server.sockets]
+            log.info("api.listening", addresses=[f"{address[0]}:{address[1]}" for address in opened])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._listener.end_holds()

@@ -1,5 +1,8 @@
 """What a test says to the API in one line."""
 
+import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -9,6 +12,7 @@ import httpx
 from corral.contract.identifiers import uuid7
 from tests.control.fleet import FLOW
 
+DEADLINE_SECONDS = 20.0
 JOIN_TOKEN = "a join token for tests"
 SUBMISSION: dict[str, Any] = {"kind": "flow", "flow": FLOW}
 
@@ -25,6 +29,15 @@ def problem(response: Any, status: int, code: str) -> dict[str, Any]:
     assert document["detail"]
     assert document["request_id"] == response.headers["x-request-id"]
     return document
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """Wait for the condition, and answer with what it was."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+    return answer
 
 
 @dataclass
@@ -77,3 +90,13 @@ class CallingHost:
 
     def post(self, path: str, body: Any) -> Any:
         return self.api.post(f"/internal/v1/{path}", json=body, headers=self.headers)
+
+
+def raw_claim(host: CallingHost) -> bytes:
+    """A long claim as it goes over the wire, for a connection of its own."""
+    body = json.dumps(host.claim_body(wait_ms=25_000)).encode()
+    head = (
+        f"POST /internal/v1/hosts/{host.host_id}/claim HTTP/1.1\r\nHost: api\r\nContent-Type: application/json\r\n"
+        f"Authorization: {host.headers['Authorization']}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body

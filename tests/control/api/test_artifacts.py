@@ -1,13 +1,15 @@
 """Artifacts over HTTP: up from a host, down to whoever may read the task."""
 
 import hashlib
+import socket
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.control.api.calls import CallingHost, problem
+from control.operations.plane import Plane
+from tests.control.api.calls import CallingHost, problem, until
 from tests.control.fleet import Fleet
 
 Running = tuple[CallingHost, dict[str, Any]]
@@ -65,3 +67,19 @@ def test_a_name_that_could_leave_its_folder_is_refused(running: Running, name: s
 
 def test_an_unknown_artifact_is_not_found(api: httpx.Client, user: dict[str, str], running: Running):
     problem(api.get(f"/v1/tasks/{running[1]['task_id']}/artifacts/none.png", headers=user), 404, "artifact_not_found")
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(
+    api: httpx.Client, user: dict[str, str], running: Running, plane: Plane
+):
+    host, assignment = running
+    head = (
+        f"PUT /internal/v1/leases/{assignment['lease_id']}/artifacts/cut.png HTTP/1.1\r\nHost: api\r\n"
+        f"Authorization: {host.headers['Authorization']}\r\nContent-Length: 1000000\r\n\r\n"
+    )
+    folder = plane.artifacts._root
+    with socket.create_connection((api.base_url.host, api.base_url.port)) as client:
+        client.sendall(head.encode() + b"x" * 200_000)
+        until(lambda: any(folder.rglob("*.partial")))
+    until(lambda: not any(folder.rglob("*.partial")))
+    assert api.get(f"/v1/tasks/{assignment['task_id']}/artifacts", headers=user).json() == {"artifacts": []}

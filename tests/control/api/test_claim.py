@@ -1,34 +1,22 @@
 """The claim's long poll: woken by a wake-up, ended by its hold, and never for a host that has hung up."""
 
-import json
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import httpx
 import pytest
 
 from control.signals.listener import WakeupListener
-from tests.control.api.calls import CallingHost
+from tests.control.api.calls import DEADLINE_SECONDS, CallingHost, raw_claim, until
 from tests.control.fleet import Fleet
-
-DEADLINE_SECONDS = 20.0
 
 
 @pytest.fixture
 def background() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(4) as pool:
         yield pool
-
-
-def until(condition: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.01)
-    return answer
 
 
 def connected(api: httpx.Client) -> bool:
@@ -113,12 +101,3 @@ def test_thirty_held_claims_leave_the_other_calls_their_threads(
     finally:
         for one in sockets:
             one.close()
-
-
-def raw_claim(host: CallingHost) -> bytes:
-    body = json.dumps(host.claim_body(wait_ms=25_000)).encode()
-    head = (
-        f"POST /internal/v1/hosts/{host.host_id}/claim HTTP/1.1\r\nHost: api\r\nContent-Type: application/json\r\n"
-        f"Authorization: {host.headers['Authorization']}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body

@@ -15,8 +15,7 @@ import pytest
 from control.app.settings import Settings
 from control.operations.plane import Plane
 from corral.stack.ports import free_port
-from tests.control.api.calls import JOIN_TOKEN, CallingHost
-from tests.control.api.test_claim import raw_claim, until
+from tests.control.api.calls import JOIN_TOKEN, CallingHost, raw_claim, until
 
 LIMIT_SECONDS = 30.0
 
