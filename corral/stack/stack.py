@@ -101,8 +101,7 @@ class Stack:
 
     def stop(self) -> None:
         """End everything that was started."""
-        self._info = None
-        self._folder.running_file.unlink(missing_ok=True)
+        self._forget_info()
         self._supervisor.stop()
 
     def _lay_out(self) -> Layout:
@@ -161,5 +160,7 @@ class Stack:
                 write_private(file, ready_json(self._info))
 
     def _forget_info(self) -> None:
+        """The files are there if and only if the stack is up."""
+        self._info = None
         for file in self._info_files:
             file.unlink(missing_ok=True)
