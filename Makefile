@@ -1,0 +1,59 @@
+# Needs Python 3.11 to 3.13, make and git. Everything else is installed into .venv, from the lock file.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+BIN := .venv/bin
+#: Its presence says that .venv holds what the lock file names.
+READY := .venv/.ready
+#: Two workers; the suite is meant for two cores.
+WORKERS ?= 2
+ARGS ?=
+
+.PHONY: help demo test check lint serve bench migration lock
+
+help:  ## Show what can be done
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY)  ## Run flows on emulated phones and cancel two tasks, in under a minute
+	@$(BIN)/corral demo
+
+serve: $(READY)  ## Start everything on this machine (corral up); ARGS="--port 0" passes options
+	@$(BIN)/corral up $(ARGS)
+
+test: $(READY)  ## Run the tests; ARGS="-k cancel" passes options to pytest
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+check: lint test  ## Run every check: style, types, rooms, then the tests
+
+lint: $(READY)  ## Check style, types and which room may import which
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## Measure the hot path as ratios, side by side in one run
+	$(BIN)/python -m tests.bench
+
+migration: $(READY)  ## Draft the next migration: make migration NAME="add priorities"
+	@$(BIN)/python -m migrations "$(NAME)"
+
+lock:  ## Renew requirements.lock from pyproject.toml
+	rm -rf .venv-lock
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/pip install --quiet uv
+	.venv-lock/bin/uv pip compile pyproject.toml --quiet --upgrade --all-extras --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
+	rm -rf .venv-lock
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
+	  echo "Corral needs Python 3.11 to 3.13, and $(PYTHON) is $$($(PYTHON) --version 2>&1). Another one: PYTHON=python3.12 make ..." >&2; \
+	  exit 1; }
+	@echo "Installing into .venv (once, about a minute)"
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
