@@ -1,24 +1,29 @@
 """The process that runs jobs: what `corral jobs` starts."""
 
 import socket
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import structlog
+from celery.worker import state  # pyright: ignore[reportMissingTypeStubs] - Celery has no types
 
 from control.jobs.celery_app import celery_app
 from control.jobs.logs import keep_celery_off_the_logs
 from control.jobs.plane import open_plane
 from control.jobs.runs import JobRunner, register_jobs
-from control.jobs.schedule import JobQueue, scheduled_jobs
+from control.jobs.schedule import JobQueue, ScheduledJob, scheduled_jobs
 from control.operations.plane import Timing
 from control.signals.gate import DoorbellGate
 
 log = structlog.get_logger()
+worker_state: Any = state
 
 #: Jobs wait for Postgres most of their time; each thread has a connection of its own.
 CONCURRENCY = 4
+#: After a worker ended by itself: long enough to be no busy loop.
+BEGIN_ANEW_SECONDS = 1.0
 
 
 def run_jobs(
@@ -49,17 +54,34 @@ def run_jobs(
         gate=DoorbellGate(redis_url),
         ran_by=nodename,
     )
-    app = celery_app(redis_url)
-    register_jobs(app, scheduled_jobs(timing), runner)
     keep_celery_off_the_logs()
-    worker = app.Worker(**worker_options(nodename=nodename, concurrency=concurrency, queues=queues))
+    options = worker_options(nodename=nodename, concurrency=concurrency, queues=queues)
     log.info("jobs.started", worker=nodename, queues=[queue.value for queue in queues], concurrency=concurrency)
     try:
-        worker.start()
+        return _work_until_asked_to_stop(redis_url, scheduled_jobs(timing), runner, options)
     finally:
         runner.close()
         log.info("jobs.stopped", worker=nodename)
-    return worker.exitcode or 0
+
+
+def _work_until_asked_to_stop(
+    redis_url: str, jobs: Sequence[ScheduledJob], runner: JobRunner, options: dict[str, Any]
+) -> int:
+    while True:
+        app = celery_app(redis_url)
+        register_jobs(app, jobs, runner)
+        worker = app.Worker(**options)
+        worker.start()
+        if _stop_was_asked_for():
+            return worker.exitcode or 0
+        # When Redis goes away while a job runs, kombu may fail to hand the message back over the closed connection,
+        # and Celery takes that for the end of the worker. Nothing is lost, so it begins anew.
+        log.warning("jobs.begin_anew", worker=options["hostname"], after_seconds=BEGIN_ANEW_SECONDS)
+        time.sleep(BEGIN_ANEW_SECONDS)
+
+
+def _stop_was_asked_for() -> bool:
+    return worker_state.should_stop is not None or worker_state.should_terminate is not None
 
 
 def worker_options(*, nodename: str, concurrency: int, queues: Sequence[JobQueue]) -> dict[str, Any]:
