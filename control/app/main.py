@@ -1,13 +1,9 @@
-"""The application factory, and the server that `corral api` runs."""
+"""The application factory, and what `corral api` starts."""
 
-import math
 import signal
-import socket
 from collections.abc import Sequence
 from importlib.metadata import version
 
-import structlog
-import uvicorn
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
@@ -20,13 +16,12 @@ from control.api.request_log import RequestLog
 from control.app.lifespan import lifespan_of
 from control.app.logs import configure_logs
 from control.app.plane import api_plane
+from control.app.server import api_server
 from control.app.settings import Settings, read_settings
 from control.jobs.schedule import ScheduledJob, scheduled_jobs
 from control.operations.plane import Plane
 from control.signals.listener import WakeupListener
 from control.store.schema import head_revision
-
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
@@ -38,8 +33,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     uploads.router,
     health.router,
 )
-#: Hosts and clients keep connections between polls; a server that closes them first loses requests in flight.
-KEEP_ALIVE_SECONDS = 75
 
 
 def create_app(settings: Settings, plane: Plane, *, sweeps: Sequence[ScheduledJob] | None = None) -> FastAPI:
@@ -99,39 +92,3 @@ def run_api(settings: Settings) -> None:
 
 
 def _do_nothing(_number: int, _frame: object) -> None: ...
-
-
-def api_server(app: FastAPI, settings: Settings) -> "ApiServer":
-    """The server that `run_api` runs."""
-    config = uvicorn.Config(
-        app,
-        host=settings.host,
-        port=settings.port,
-        loop="uvloop",
-        http="httptools",
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
-        # Our own middleware writes the lines.
-        access_log=False,
-        log_config=None,
-        server_header=False,
-    )
-    return ApiServer(config, app.state.edge.listener)
-
-
-class ApiServer(uvicorn.Server):
-    """Ends held claims before it waits for the requests that are open."""
-
-    def __init__(self, config: uvicorn.Config, listener: WakeupListener) -> None:
-        super().__init__(config)
-        self._listener = listener
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            opened = [one.getsockname() for server in self.servers for one in server.sockets]
-            log.info("api.listening", addresses=[f"{address[0]}:{address[1]}" for address in opened])
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._listener.end_holds()
-        await super().shutdown(sockets)

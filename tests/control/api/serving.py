@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import httpx
 from fastapi import FastAPI
 
-from control.app.main import api_server
+from control.app.server import api_server
 from control.app.settings import Settings
 
 START_LIMIT_SECONDS = 10.0
