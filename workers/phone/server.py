@@ -14,6 +14,7 @@ class PhoneServer:
     def __init__(self, phone: Phone) -> None:
         self.phone = phone
         self._connections: set[Connection] = set()
+        self._handlers: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -39,6 +40,8 @@ class PhoneServer:
         if self._server is not None:
             self._server.close()
         await asyncio.gather(*(connection.stop() for connection in list(self._connections)))
+        # Their handlers end by themselves now; a loop that closes before them would complain.
+        await asyncio.gather(*self._handlers, return_exceptions=True)
 
     def drop_connections(self) -> None:
         """Cut every connection, as a pulled cable does; the adb server comes back by itself. Safe from any thread."""
@@ -52,6 +55,9 @@ class PhoneServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = Connection(self.phone, reader, writer)
         self._connections.add(connection)
+        if (handler := asyncio.current_task()) is not None:
+            self._handlers.add(handler)
+            handler.add_done_callback(self._handlers.discard)
         try:
             await connection.serve()
             await connection.drained()
