@@ -1,5 +1,5 @@
 """The far side and the event loop for these tests."""
 
-from tests.workers.host.far_side import anyio_backend, far_side
+from tests.workers.host.far_side import anyio_backend, far_side, plain_log
 
-__all__ = ["anyio_backend", "far_side"]
+__all__ = ["anyio_backend", "far_side", "plain_log"]
