@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from sqlalchemy import RowMapping
-from sqlalchemy.exc import IntegrityError
 
 from control.domain.errors import HostNotFound, StaleIncarnation
 from control.operations.plane import Plane
@@ -20,7 +19,8 @@ from corral.failpoints import failpoint
 def claim_assignment(plane: Plane, host_id: UUID, request: ClaimRequest) -> Assignment | None:
     """The next task for one of the host's free devices, or None where there is nothing now.
 
-    The same `claim_id` gets the same task and lease again, for as long as that lease lives.
+    The same `claim_id` gets the same task and lease again, renewed: whoever asks again has not begun yet, and must not
+    find that the time in which the first reply was lost is missing.
 
     Raises:
         StaleIncarnation: a later process of this host has announced itself.
@@ -29,11 +29,7 @@ def claim_assignment(plane: Plane, host_id: UUID, request: ClaimRequest) -> Assi
         earlier = attempts.attempt_by_claim(tx, host_id=host_id, claim_id=request.claim_id)
         if earlier is None and not has_assignments(tx, host_id):
             return None
-    try:
-        assignment = _claim(plane, host_id, request)
-    except IntegrityError:
-        # The same claim id, of a host that names itself in two requests at once.
-        assignment = _claim(plane, host_id, request)
+    assignment = _claim(plane, host_id, request)
     failpoint("claim.committed")
     return assignment
 
@@ -43,13 +39,21 @@ def _claim(plane: Plane, host_id: UUID, request: ClaimRequest) -> Assignment | N
         _must_be_current(tx, host_id, request.incarnation)
         earlier = attempts.attempt_by_claim(tx, host_id=host_id, claim_id=request.claim_id)
         if earlier is not None:
-            return _assignment(plane, tx, host_id, earlier["task_id"], earlier["attempt"], earlier["lease_id"])
+            return _again(plane, tx, host_id, earlier["lease_id"])
         lease_id = uuid7()
         task = transitions.dispatch(tx, host_id=host_id, serials=request.free_devices, lease_id=lease_id)
         if task is None:
             return None
         _begin_attempt(plane, tx, task, lease_id, request)
         return _assignment(plane, tx, host_id, task["task_id"], task["attempt"], lease_id)
+
+
+def _again(plane: Plane, tx: Transaction, host_id: UUID, lease_id: UUID) -> Assignment | None:
+    lease = leases.renew_lease(
+        tx, lease_id=lease_id, host_id=host_id, lease_seconds=plane.timing.lease_seconds, progress=None
+    )
+    # No lease: it has ended in the meantime, and so has the attempt.
+    return _assignment(plane, tx, host_id, lease["task_id"], lease["attempt"], lease_id) if lease else None
 
 
 def _begin_attempt(plane: Plane, tx: Transaction, task: RowMapping, lease_id: UUID, request: ClaimRequest) -> None:
@@ -87,10 +91,8 @@ def _must_be_current(tx: Transaction, host_id: UUID, incarnation: UUID) -> None:
 
 def _assignment(
     plane: Plane, tx: Transaction, host_id: UUID, task_id: UUID, attempt: int, lease_id: UUID
-) -> Assignment | None:
+) -> Assignment:
     row = task_to_run(tx, task_id)
-    if row["lease_id"] != lease_id:
-        return None  # That lease has ended in the meantime.
     if row["cancel_requested"]:
         record_event(tx, TaskEventKind.CANCEL_DELIVERED, task_id=task_id, attempt=attempt, actor=f"host:{host_id}")
     return Assignment(
@@ -98,7 +100,7 @@ def _assignment(
         attempt=attempt,
         lease_id=lease_id,
         lease_expires_at=row["expires_at"],
-        lease_remaining_ms=max(0, row["remaining_ms"]),
+        lease_remaining_ms=row["remaining_ms"],
         lease_seconds=plane.timing.lease_seconds,
         cancel_requested=row["cancel_requested"],
         device_serial=row["serial"],

@@ -67,13 +67,13 @@ def task_exists(tx: Transaction, task_id: UUID) -> bool:
 
 
 def task_to_run(tx: Transaction, task_id: UUID) -> RowMapping:
-    """What a host needs to run the task, and whether a cancel is pending."""
+    """What a host needs to run the task that it has a lease for, and whether a cancel is pending."""
     row = tx.row(
         """
         SELECT task.kind, task.name, task.flow, task.files, task.env, task.timeout_seconds, device.serial,
-               lease.lease_id, lease.expires_at, task.cancel_requested_at IS NOT NULL AS cancel_requested,
+               lease.expires_at, task.cancel_requested_at IS NOT NULL AS cancel_requested,
                CAST(extract(epoch FROM lease.expires_at - corral_now()) * 1000 AS integer) AS remaining_ms
-        FROM scheduled_tasks AS task JOIN devices AS device USING (device_id) LEFT JOIN leases AS lease USING (task_id)
+        FROM scheduled_tasks AS task JOIN devices AS device USING (device_id) JOIN leases AS lease USING (task_id)
         WHERE task.task_id = :task_id
         """,
         task_id=task_id,

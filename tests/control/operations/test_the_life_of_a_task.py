@@ -85,6 +85,20 @@ def test_a_repeated_claim_carries_a_cancel_that_came_in_between(fleet: Fleet) ->
     assert receipt.delivered_at is not None
 
 
+def test_a_repeated_claim_renews_the_lease_that_its_first_reply_never_reached(fleet: Fleet) -> None:
+    host = fleet.host()
+    fleet.submit()
+    fleet.assign()
+    claim_id = uuid7()
+    first = host.claim(claim_id=claim_id)
+    assert first is not None
+    fleet.expire(first)
+    again = host.claim(claim_id=claim_id)
+    assert again is not None
+    assert again.lease_remaining_ms == pytest.approx(30_000, abs=200)
+    assert reap_expired_leases(fleet.plane) == 0
+
+
 def test_a_claim_id_whose_lease_has_ended_gets_nothing(fleet: Fleet) -> None:
     host = fleet.host()
     fleet.submit()
