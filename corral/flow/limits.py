@@ -25,8 +25,8 @@ MAX_PATTERN_CHARS = 500
 #: The longest wait a step may ask for: an hour. What takes longer belongs into the task's own limit.
 MAX_WAIT_MS = 3_600_000
 
-#: A finger that takes longer than a minute is a mistake in the unit.
-MAX_GESTURE_MS = 60_000
+#: The driver ends every command after 30 s, and a stop waits for the finger: a gesture stays well below that.
+MAX_GESTURE_MS = 20_000
 
 #: Names in one `env`, and the characters of a value.
 MAX_VARIABLES = 200
