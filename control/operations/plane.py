@@ -36,7 +36,7 @@ class Timing:
     #: Three missed renewals end a lease: one is a hiccup, two a slow screenshot.
     lease_seconds: float = 30.0
     #: No action on a device is given longer than this, so a run that lost its lease has stopped after it.
-    longest_action_seconds: float = 15.0
+    longest_action_seconds: float = 30.0
     #: A host that polls takes an assignment within milliseconds; one that does not is busy or gone.
     claim_limit_seconds: float = 30.0
     #: Three missed heartbeats: the host's assigned tasks go back to the queue.
