@@ -88,7 +88,13 @@ async def _run_in_folder(settings: HostSettings, folder: StateFolder, life: Host
 
 @asynccontextmanager
 async def _adb_server(settings: HostSettings) -> AsyncGenerator[AdbServer]:
-    server = AdbServer(state_folder=settings.state_dir, port=settings.adb_port, addresses=settings.adb_connect)
+    server = AdbServer(
+        state_folder=settings.state_dir,
+        port=settings.adb_port,
+        addresses=settings.adb_connect,
+        finds_usb=settings.adb_finds_usb,
+        finds_emulators=settings.adb_finds_emulators,
+    )
     try:
         await server.start()
     except AdbServerFailed as failed:

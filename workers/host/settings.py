@@ -47,6 +47,10 @@ class HostSettings(BaseSettings):
     adb_connect: Annotated[list[str], NoDecode] = Field(
         default_factory=list, description="Phones to reach over TCP: `host:port`, separated by commas."
     )
+    adb_finds_usb: bool = Field(default=True, description="Whether phones on USB are this host's.")
+    adb_finds_emulators: bool = Field(
+        default=True, description="Whether emulators on ports 5555 to 5585 of this machine are this host's."
+    )
     drain_limit_seconds: float = Field(
         default=600.0,
         ge=0,

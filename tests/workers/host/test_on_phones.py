@@ -91,6 +91,8 @@ async def bench(tmp_path_factory, anyio_backend, served_phones, control_plane):
         join_token="join",
         state_dir=tmp_path_factory.mktemp("host"),
         adb_connect=served_phones.addresses,
+        adb_finds_usb=False,
+        adb_finds_emulators=False,
         drain_limit_seconds=0,
     )
     host = asyncio.create_task(run_host(settings))

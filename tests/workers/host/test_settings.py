@@ -1,5 +1,7 @@
 """The settings of a host as people write them."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
@@ -42,3 +44,10 @@ def test_a_setting_that_cannot_be_meant_is_refused_with_what_would_be_right(monk
 
 def test_every_setting_says_what_it_is_for():
     assert [name for name, field in HostSettings.model_fields.items() if not field.description] == []
+
+
+def test_every_setting_is_in_the_reference():
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "host.md").read_text()
+    aliases = {"api_url": "CORRAL_API_URL", "join_token": "CORRAL_JOIN_TOKEN"}
+    names = [aliases.get(name, f"CORRAL_HOST_{name.upper()}") for name in HostSettings.model_fields]
+    assert [name for name in names if f"`{name}`" not in page] == []
