@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from anyio.to_thread import run_sync
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -14,6 +15,9 @@ from control.api.json_body import read_json
 from control.domain.errors import InvalidRequest, Refusal
 from corral.contract.models import NUL
 from corral.contract.problems import FieldProblem
+
+#: A larger body is read in a thread: a megabyte of JSON takes long enough to hold up the renewals of others.
+MAX_INLINE_BYTES = 32 * 1024
 
 
 class StrictRoute(APIRoute):
@@ -54,8 +58,11 @@ class _JsonRequest(Request):
     """A request whose JSON is read strictly."""
 
     async def json(self) -> Any:
+        body = await self.body()
         try:
-            return read_json(await self.body())
+            if len(body) <= MAX_INLINE_BYTES:
+                return read_json(body)
+            return await run_sync(read_json, body)
         except Refusal as refusal:
             return _Unreadable(refusal)
 

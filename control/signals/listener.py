@@ -16,7 +16,6 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from redis.exceptions import RedisError
 
 from control.signals.client import LISTEN_HEALTH_SECONDS, listening_client
 from control.signals.wakeups import HOSTS_CHANNEL
@@ -88,7 +87,7 @@ class WakeupListener:
         while True:
             try:
                 await self._listen()
-            except (RedisError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - a listener that ends leaves the process deaf for good
                 failures = 1 if self.is_connected else failures + 1
                 if failures == 1:
                     log.warning("wakeups.disconnected", error=f"{type(error).__name__}: {error}")
