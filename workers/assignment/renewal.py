@@ -30,6 +30,8 @@ class LeaseRenewal:
 
     def __init__(self, assignment: Assignment, guard: LeaseGuard, *, client: ControlClient, clock: Clock) -> None:
         self.progress = Progress()
+        #: Set before the report is sent: the lease ends with it, and a renewal on its way may hear of that.
+        self.is_reporting = False
         #: The first renewal was answered, or failed.
         self.first_settled = asyncio.Event()
         #: The control plane was told that its cancel was seen, or could not be told.
@@ -58,7 +60,8 @@ class LeaseRenewal:
                 await pause(wait_seconds, until=self._never)
         except LeaseLost as lost:
             self._guard.lose(StopReason.LEASE_REJECTED)
-            self._log.warning("lease.lost", detail=str(lost))
+            if not self.is_reporting:
+                self._log.warning("lease.lost", detail=str(lost))
         finally:
             self.first_settled.set()
             self.cancel_told.set()

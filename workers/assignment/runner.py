@@ -93,6 +93,7 @@ class ActiveAssignmentRunner:
         if report.status == "cancelled":
             # The receipt says when the cancel was seen only if that arrives before the end of the task.
             await self._renewal.cancel_told.wait()
+        self._renewal.is_reporting = True
         self._log.info(f"task.{report.status}", cause=report.cause, reason=report.failure_reason)
         spooled = SpooledReport(lease_id=self.guard.lease_id, task_id=self._assignment.task_id, report=report)
         await self._reporter.report(spooled)

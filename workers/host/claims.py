@@ -25,6 +25,8 @@ from workers.host.slots import Slots
 #: While a device is busy the list will change soon; a poll that was cut off must not be held long for nobody.
 BUSY_HOLD_MS = 5_000
 LONGEST_RETRY_SECONDS = 5.0
+#: Part of a lease. A drain waits no longer to hear of a last claim: what was given and not heard of ends by itself.
+DRAIN_PATIENCE_SHARE = 1 / 3
 
 log = structlog.get_logger()
 
@@ -54,6 +56,7 @@ class ClaimLoop:
         self._claim_id = uuid7()
         #: A request under this claim_id may have been answered by a claim that has not reached us.
         self._is_open = False
+        self._drains_since: float | None = None
 
     def wake(self) -> None:
         """Devices, slots or the wish to work have changed."""
@@ -76,10 +79,19 @@ class ClaimLoop:
                 return self._life.end_replaced()
             except (Unreachable, CredentialRefused) as error:
                 log.warning("claim.failed", claim_id=str(self._claim_id), error=str(error))
+                if self._has_waited_enough():
+                    return None
                 await pause(next(retries), until=self._life.stopping)
             else:
                 retries = backoff_seconds(longest_seconds=LONGEST_RETRY_SECONDS)
         return None
+
+    def _has_waited_enough(self) -> bool:
+        if not self._life.draining.is_set():
+            return False
+        now = self._clock()
+        self._drains_since = self._drains_since or now
+        return now - self._drains_since > self._heartbeat.lease_seconds * DRAIN_PATIENCE_SHARE
 
     def _offered(self) -> frozenset[str]:
         if self._life.draining.is_set() or self._heartbeat.operator_drains or not self._heartbeat.acknowledged.is_set():

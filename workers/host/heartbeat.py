@@ -19,6 +19,8 @@ ASSUMED_LEASE_SECONDS = 30.0
 #: A hub that flaps must not turn each flap into a request.
 SHORTEST_WAIT_SECONDS = 0.2
 LONGEST_RETRY_SECONDS = 5.0
+#: No lease waits for a heartbeat, and a busy control plane may take its time.
+SHORTEST_ANSWER_SECONDS = 5.0
 
 log = structlog.get_logger()
 
@@ -42,7 +44,7 @@ class HeartbeatLoop:
         #: The control plane knows this incarnation: the leases of the former one have ended.
         self.acknowledged = asyncio.Event()
         #: An operator asked for a drain. It can be taken back, so it ends no life.
-        self.operator_drains = False
+        self.operator_drains: bool = False
         self.lease_seconds = ASSUMED_LEASE_SECONDS
         self._client = client
         self._fleet = fleet
@@ -87,7 +89,8 @@ class HeartbeatLoop:
             version=self._version,
             supported_commands=self._supported_commands,
         )
-        reply = await self._client.heartbeat(heartbeat, timeout_seconds=self.lease_seconds * ANSWER_SHARE)
+        timeout_seconds = max(self.lease_seconds * ANSWER_SHARE, SHORTEST_ANSWER_SECONDS)
+        reply = await self._client.heartbeat(heartbeat, timeout_seconds=timeout_seconds)
         if reply.draining != self.operator_drains:
             log.info("host.drain_requested" if reply.draining else "host.drain_ended")
         self.operator_drains = reply.draining

@@ -222,6 +222,16 @@ async def test_a_host_that_the_control_plane_does_not_know_ends_with_a_word(benc
     assert await bench.start() is ExitCode.NOT_CONFIGURED
 
 
+async def test_a_host_whose_spool_is_refused_for_its_credential_ends_and_keeps_the_spool(bench, far_side):
+    body = '{"type":"t","title":"t","status":401,"code":"unauthenticated","detail":"unknown credential"}'
+    bench.spool.put(
+        SpooledReport(lease_id=uuid.uuid4(), task_id=uuid.uuid4(), report=TerminalResultRequest(status="done"))
+    )
+    far_side.always["result"] = Page(401, body)
+    assert await bench.start() is ExitCode.NOT_CONFIGURED
+    assert len(bench.spool.waiting()) == 1
+
+
 async def test_a_host_that_was_let_in_goes_on_when_a_credential_is_refused_later(bench, far_side):
     body = '{"type":"t","title":"t","status":401,"code":"unauthenticated","detail":"unknown credential"}'
     bench.start()
@@ -337,6 +347,16 @@ async def test_an_idle_host_that_drains_ends_at_once(bench, far_side):
     await until(lambda: far_side.made("claim"))
     bench.life.drain()
     async with asyncio.timeout(3):
+        assert await running is ExitCode.OK
+
+
+async def test_an_idle_host_that_drains_and_reaches_nobody_ends_within_a_third_of_a_lease(bench, far_side):
+    far_side.lease_seconds = 1.2
+    running = bench.start()
+    await until(lambda: far_side.made("claim"))
+    far_side.is_away = True
+    bench.life.drain()
+    async with asyncio.timeout(10):
         assert await running is ExitCode.OK
 
 
