@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 
-class ArtifactTooLarge(Exception):  # noqa: N818 - a fact about the upload
+class ArtifactTooLarge(Exception):
     """Send an artefact of at most the size that the message names."""
 
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from corral.contract.problems import FieldProblem, ProblemCode
 
 
-class Refusal(Exception):  # noqa: N818 - an answer, not a fault
+class Refusal(Exception):
     """The request was understood and is refused; nothing was changed."""
 
     code: ClassVar[ProblemCode]

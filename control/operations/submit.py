@@ -30,7 +30,7 @@ class Submitted:
     is_replay: bool
 
 
-class _KeyTaken(Exception):  # noqa: N818 - somebody used the key in the same moment
+class _KeyTaken(Exception):
     """Read what they made of it."""
 
 
