@@ -41,7 +41,8 @@ class BodyLimit:
             message = await receive()
             received += len(message.get("body", b""))
             if received > limit:
-                await _discard_rest(scope, receive)
+                if message.get("more_body", False):
+                    await _discard_rest(scope, receive)
                 raise _too_large(limit)
             return message
 
