@@ -13,6 +13,9 @@ from corral.cli.output import plain
 from corral.cli.words import length, progress, seconds_between, status_word
 from corral.contract.tasks import CancellationReceipt, TaskDetail
 
+#: The last column may be long; it must not take the room of the others.
+_NAME_WIDTH, _STATUS_WIDTH = 20, 10
+
 
 class DemoScreen:
     """Shows the tasks while they run."""
@@ -38,19 +41,19 @@ class DemoScreen:
     def changed(self, task: DemoTask) -> None:
         """Tell of a change where there is no table to see it in."""
         if self._live is None and task.view is not None:
-            self._console.print(Text.assemble(plain(f"{task.view.name or '':26}"), " ", status_word(task.view)))
+            self._console.print(Text.assemble(plain(f"{task.view.name or '':22}"), " ", status_word(task.view)))
 
 
 def closing_table(tasks: Sequence[DemoTask]) -> Table:
-    """Every task with how it ended, and the receipts of the cancelled ones."""
-    table = _table("TASK", "CANCELLED", "STATUS", "EXPECTED", "TOOK", "CANCEL LATENCY", "STOPPED BY", "")
+    """Every task with how it ended; of the cancelled ones, when they were, how long it took and what stopped them."""
+    table = _table("TASK", "CANCEL", "STATUS", "EXPECTED", "TOOK", "LATENCY", "STOPPED BY", "")
     for task in tasks:
         if task.view is None:
             continue
         receipt = task.view.cancellation
         table.add_row(
             plain(task.view.name),
-            "" if task.cancel_when is CancelWhen.NEVER else f"while {task.cancel_when}",
+            "" if task.cancel_when is CancelWhen.NEVER else task.cancel_when,
             status_word(task.view),
             task.expected,
             length(seconds_between(task.view.created_at, task.view.finished_at)),
@@ -63,6 +66,8 @@ def closing_table(tasks: Sequence[DemoTask]) -> Table:
 
 def _running_table(tasks: Sequence[DemoTask]) -> Table:
     table = _table("TASK", "STATUS", "WHAT IT DOES")
+    for column, width in zip(table.columns, (_NAME_WIDTH, _STATUS_WIDTH), strict=False):
+        column.min_width = width
     for task in tasks:
         if task.view is not None:
             table.add_row(plain(task.view.name), status_word(task.view), plain(_doing(task.view)))
@@ -80,7 +85,7 @@ def _stopped_by(receipt: CancellationReceipt | None) -> str:
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         table.add_column(column, no_wrap=True, overflow="ellipsis")
     return table

@@ -3,7 +3,7 @@
 from corral.cli.exit_codes import ExitCode
 
 
-class CommandFailed(Exception):  # noqa: N818 - an exception is a short fact
+class CommandFailed(Exception):
     """The command could not do what it was asked; the message is for the user."""
 
     code = "failed"

@@ -117,8 +117,14 @@ def _row(task: TaskView) -> tuple[Text | str | None, ...]:
         instant(task.created_at),
         length(seconds_between(task.started_at, task.finished_at)),
         labels(task.labels),
-        task.failure_reason if task.status is TaskStatus.FAILED else progress(task) if task.started_at else "",
+        _remark(task),
     )
+
+
+def _remark(task: TaskView) -> str | None:
+    if not task.status.is_terminal:
+        return progress(task)
+    return task.failure_reason if task.status is TaskStatus.FAILED else None
 
 
 def _facts(task: TaskDetail) -> dict[str, Text | str | None]:
@@ -128,7 +134,7 @@ def _facts(task: TaskDetail) -> dict[str, Text | str | None]:
         "status": status_word(task),
         "why it waits": task.waiting_reason,
         "progress": progress(task),
-        "failure": task.failure_reason,
+        "reason": task.failure_reason,
         "labels": labels(task.labels),
         "requires": ", ".join(f"{need.label} {need.op} {need.value or ''}".strip() for need in task.requires),
         "batch": task.batch_id,

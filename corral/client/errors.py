@@ -1,6 +1,5 @@
 """What can go wrong between a caller and the control plane, named by what the caller does next."""
 
-# ruff: noqa: N818  errors are named by the fact
 from uuid import UUID
 
 from corral.contract.problems import Problem, ProblemCode

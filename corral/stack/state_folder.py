@@ -12,11 +12,11 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
-class StateFolderInUse(Exception):  # noqa: N818 - an exception is a short fact
+class StateFolderInUse(Exception):
     """A stack runs on this folder already. End it, or take another folder."""
 
 
-class StateFolderDamaged(Exception):  # noqa: N818 - as above
+class StateFolderDamaged(Exception):
     """A file in the folder cannot be read; the message says which, and what to do."""
 
 

@@ -8,7 +8,7 @@ from types import FrameType
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class StopAsked(Exception):  # noqa: N818 - an exception is a short fact
+class StopAsked(Exception):
     """Somebody wants the stack to end before it was up."""
 
 

@@ -21,7 +21,7 @@ GIVE_UP_AFTER_DEATHS = 4
 _POLL_SECONDS = 0.1
 
 
-class StartFailed(Exception):  # noqa: N818 - an exception is a short fact
+class StartFailed(Exception):
     """The stack did not come up; the message says which part and where its log is."""
 
 

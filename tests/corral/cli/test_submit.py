@@ -110,14 +110,17 @@ def test_what_is_no_yaml_is_left_for_the_api_to_refuse(of_api: Corral, api: Fake
         "invalid_flow",
         422,
         "flow.yaml:3: unknown command `tapp`",
-        errors=[{"location": "body.flow", "message": "unknown command", "allowed": ["tapOn"]}],
+        errors=[
+            {"location": "body.flow", "message": "unknown command `tapp`", "allowed": ["tapOn"]},
+            {"location": "body.priority", "message": "too high"},
+        ],
     )
     api.answer("POST", "/v1/tasks", (422, refused))
     (tmp_path / "flow.yaml").write_text("appId: [\n")
     ran = of_api("submit", str(tmp_path / "flow.yaml"))
     assert ran.code == 4
-    assert "unknown command `tapp`" in ran.err
-    assert "allowed: tapOn" in ran.err
+    for told in ("flow.yaml:3", "body.flow unknown command", "allowed: tapOn", "body.priority too high"):
+        assert told in ran.err
     assert ran.out == ""
 
 
