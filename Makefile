@@ -24,7 +24,7 @@ serve: $(READY)  ## Start everything on this machine (corral up); ARGS="--port 0
 	@$(BIN)/corral up $(ARGS)
 
 test: $(READY)  ## Run the tests; ARGS="-k cancel" passes options to pytest
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 check: lint test  ## Run every check: style, types, rooms, then the tests
 
@@ -34,8 +34,8 @@ lint: $(READY)  ## Check style, types and which room may import which
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 
-bench: $(READY)  ## Measure the hot path as ratios, side by side in one run
-	$(BIN)/python -m tests.bench
+bench: $(READY)  ## Measure as ratios, side by side in one run; BENCH=renewals for one
+	$(BIN)/python -m tests.bench $(BENCH)
 
 migration: $(READY)  ## Draft the next migration: make migration NAME="add priorities"
 	@$(BIN)/python -m migrations "$(NAME)"
