@@ -6,7 +6,13 @@ import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import DisconnectionError, InterfaceError, OperationalError, TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import (
+    DataError,
+    DisconnectionError,
+    InterfaceError,
+    OperationalError,
+    TimeoutError as PoolTimeoutError,
+)
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -31,6 +37,7 @@ def answer_failures(app: FastAPI, routes: list[APIRoute]) -> None:
         RequestValidationError: _invalid,
         HTTPException: not_routed,
         ClientDisconnect: _gone,
+        DataError: _not_storable,
         **dict.fromkeys((OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError), _database_away),
     }
     for error, handler in handlers.items():
@@ -49,8 +56,14 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
 
 
 async def _database_away(request: Request, error: Exception) -> Response:
-    log.error("request.database_away", path=request.url.path, error=f"{type(error).__name__}: {error}")
+    log.error("request.database_away", path=request.url.path, error=_cause(error))
     return _answer(request, NotReady("the database cannot be reached just now; try again in a moment"))
+
+
+async def _not_storable(request: Request, error: Exception) -> Response:
+    # The models should have refused it with its place; the log tells which of them is too wide.
+    log.error("request.not_storable", path=request.url.path, error=_cause(error))
+    return _answer(request, InvalidRequest("a value in the request is out of the range that can be stored"))
 
 
 async def _gone(request: Request, _error: ClientDisconnect) -> Response:
@@ -74,6 +87,12 @@ def _not_routed(request: Request, error: HTTPException, routes: list[APIRoute]) 
 
 def _allowed_methods(path: str, routes: list[APIRoute]) -> list[str]:
     return sorted({method for route in routes if route.path_regex.match(path) for method in route.methods or ()})
+
+
+def _cause(error: Exception) -> str:
+    # The driver's own words: SQLAlchemy adds the statement with its values, and those may be secrets.
+    cause = getattr(error, "orig", None) or error
+    return f"{type(cause).__name__}: {cause}"
 
 
 def _answer(request: Request, refusal: Refusal) -> Response:

@@ -2,6 +2,7 @@
 
 import logging
 import logging.config
+import sys
 from typing import Any
 
 import structlog
@@ -31,7 +32,9 @@ def _renderers(log_format: str) -> list[Processor]:
     if log_format == "json":
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     # A plain traceback: the pretty one prints local variables, and those may hold secrets.
-    return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+    return [
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)
+    ]
 
 
 def _stdlib(shared: list[Processor], renderers: list[Processor], level: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ _TIMING = Timing()
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
-class SettingsInvalid(Exception):  # noqa: N818 - a fact about the environment
+class SettingsInvalid(Exception):
     """Correct the environment variables that the message names."""
 
 

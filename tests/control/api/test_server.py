@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from control.app.settings import Settings
+from control.operations.cadence import API, overdue_jobs
 from control.operations.plane import Plane
 from corral.stack.ports import free_port
 from tests.control.api.calls import JOIN_TOKEN, CallingHost, raw_claim, until
@@ -111,3 +112,7 @@ def _read_answer(client: socket.socket) -> bytes:
     length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
     assert length
     return head + stream.read(int(length[1]))
+
+
+def test_an_api_that_serves_shows_that_it_lives(api: httpx.Client, plane: Plane):
+    until(lambda: overdue_jobs(plane, {API: plane.timing.lease_seconds / 3}) == [])
