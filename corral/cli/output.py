@@ -54,8 +54,10 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         return
     console = stderr()
     console.print(Text.assemble((problem.title, "bold red"), " ", plain(problem.detail)))
-    # A single error is what the detail says already.
-    for error in problem.errors if len(problem.errors) > 1 else ():
+    for error in problem.errors:
+        if len(problem.errors) == 1 and all(word in problem.detail for word in (error.message, *error.allowed)):
+            # The detail has said it.
+            continue
         allowed = f" (allowed: {', '.join(error.allowed)})" if error.allowed else ""
         console.print(Text.assemble("  ", (plain(error.location).plain, "cyan"), " ", plain(error.message + allowed)))
 
