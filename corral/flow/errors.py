@@ -1,6 +1,5 @@
 """Why a flow was refused: always with the place, and with what is allowed there."""
 
-# ruff: noqa: N818  errors are named by the fact
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ _ASSERTIONS: frozenset[Any] = frozenset({_codes.ASSERT, _codes.ASSERT_NOT})
 _FEW = 3
 
 
-class InvalidPattern(ValueError):  # noqa: N818  errors are named by the fact
+class InvalidPattern(ValueError):
     """This cannot be used as a regular expression; the message says why."""
 
 

@@ -28,7 +28,7 @@ _UNANSWERED_CHECKS = 3
 _RESTART_PAUSE_SECONDS = (0.0, 0.2, 1.0, 5.0)
 
 
-class AdbServerFailed(Exception):  # noqa: N818 - an exception is a short fact
+class AdbServerFailed(Exception):
     """The adb server could not be started; the message says what it printed."""
 
 

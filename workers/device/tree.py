@@ -20,7 +20,7 @@ _DOCUMENT_END = b"</hierarchy>"
 _BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
 
 
-class TreeUnreadable(Exception):  # noqa: N818 - an exception is a short fact
+class TreeUnreadable(Exception):
     """This output holds no tree that can be read."""
 
 

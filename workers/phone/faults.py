@@ -30,7 +30,7 @@ _OWN_MATCH = {
 }
 
 
-class RefusedFault(ValueError):  # noqa: N818 - an exception is a short fact
+class RefusedFault(ValueError):
     """This fault cannot be ordered; the text says which field is wrong."""
 
 

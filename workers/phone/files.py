@@ -15,7 +15,7 @@ _FOLDERS = (
 )  # fmt: skip
 
 
-class FileRefused(Exception):  # noqa: N818 - an exception is a short fact
+class FileRefused(Exception):
     """The phone does not do this with this path; the text is what Android would print."""
 
 

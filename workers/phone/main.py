@@ -14,7 +14,7 @@ _MAX_PHONES = 500
 _PORTS = range(1024, 65536)
 
 
-class PhonesRefused(Exception):  # noqa: N818 - an exception is a short fact
+class PhonesRefused(Exception):
     """These phones cannot be served; the text says why."""
 
 

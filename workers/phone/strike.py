@@ -18,15 +18,15 @@ DISPLAY_WARNING = (
 )
 
 
-class ConnectionCut(Exception):  # noqa: N818 - an exception is a short fact
+class ConnectionCut(Exception):
     """A fault wants the whole connection dropped now."""
 
 
-class ClientGone(Exception):  # noqa: N818 - an exception is a short fact
+class ClientGone(Exception):
     """The client hung up on a command that hangs; nobody waits for its answer."""
 
 
-class OutputTrickles(Exception):  # noqa: N818 - an exception is a short fact
+class OutputTrickles(Exception):
     """A fault wants a byte of output every `interval_seconds`, for ever."""
 
     def __init__(self, interval_seconds: float) -> None:

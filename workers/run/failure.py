@@ -3,7 +3,7 @@
 from workers.device.outcome import ErrorCode
 
 
-class StepFailed(Exception):  # noqa: N818  named by the fact
+class StepFailed(Exception):
     """This step failed; the message says why.
 
     `code` is the device's, or `not_found` where the screen was not as the flow says. `is_unknown`: the action may have

@@ -15,7 +15,7 @@ INTERRUPTED_REASON = "execution interrupted"
 _LOOK_SECONDS = 0.1
 
 
-class Interrupted(Exception):  # noqa: N818  named by the fact
+class Interrupted(Exception):
     """The run was told to stop, and what it was doing could end at once."""
 
 

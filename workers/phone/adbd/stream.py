@@ -4,7 +4,7 @@ import asyncio
 from typing import Protocol
 
 
-class StreamClosed(Exception):  # noqa: N818 - an exception is a short fact
+class StreamClosed(Exception):
     """The client has closed this stream; stop serving it."""
 
 

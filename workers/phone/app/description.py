@@ -19,7 +19,7 @@ Variable = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]*$")]
 Region = tuple[Length, Length, Length, Length]
 
 
-class AppDescriptionInvalid(Exception):  # noqa: N818 - an exception is a short fact
+class AppDescriptionInvalid(Exception):
     """This file describes no app; each line of the text names the file, the field and what is wrong."""
 
 

@@ -18,7 +18,7 @@ _NUMBERS = {"--times": "times", "--skip": "skip", "--delay-ms": "delay_ms", "--e
 _TEXTS = {"--match": "match", "--output": "output"}
 
 
-class _Unusable(Exception):  # noqa: N818 - an exception is a short fact
+class _Unusable(Exception):
     """These words order nothing; the text says why."""
 
 
