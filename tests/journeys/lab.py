@@ -16,7 +16,8 @@ import psycopg
 
 from corral.client import Corral
 from corral.contract.fleet import ApiKeyRequest, Scope
-from corral.contract.tasks import TaskDetail, TaskStatus, TaskSubmission
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import TaskDetail, TaskSubmission
 from corral.stack.plane import create_first_key
 from corral.stack.ports import LOOPBACK, free_port
 from workers.phone.phone import Phone
@@ -141,6 +142,9 @@ class Lab:
             "CORRAL_HOST_NAME": name,
             "CORRAL_HOST_STATE_DIR": str(self.folder / name),
             "CORRAL_HOST_ADB_CONNECT": ",".join(addresses),
+            # An adb server that looks for phones on USB needs three seconds longer to start.
+            "CORRAL_HOST_ADB_FINDS_USB": "false",
+            "CORRAL_HOST_ADB_FINDS_EMULATORS": "false",
             "CORRAL_HOST_DRAIN_LIMIT_SECONDS": "2",
             "CORRAL_HOST_LOG_FORMAT": "json",
         }

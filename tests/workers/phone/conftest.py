@@ -54,8 +54,8 @@ class Adb:
 @pytest.fixture(scope="session")
 def adb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adb]:
     home = tmp_path_factory.mktemp("adb")
-    # Looking for phones on USB and in the network costs three seconds and finds none of ours.
-    environment = {**os.environ, "HOME": str(home), "ADB_MDNS": "0", "ADB_USB": "0"}
+    # Looking for phones elsewhere costs three seconds and finds none of ours.
+    environment = {**os.environ, "HOME": str(home), "ADB_MDNS": "0", "ADB_USB": "0", "ADB_EMU": "0"}
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with (home / "server.log").open("wb") as log:
