@@ -12,7 +12,7 @@ from typing import Any
 from corral.flow.commands.app import AppCommand, LaunchApp
 from corral.flow.commands.control import HoldingCommand
 from corral.flow.commands.flow_command import FlowCommand, common_values, only_one_of
-from corral.flow.commands.union import HOLDING_COMMANDS, PLAIN_COMMANDS, SUPPORTED_COMMANDS
+from corral.flow.commands.union import COMMANDS, SUPPORTED_COMMANDS
 from corral.flow.env import check_env, read_env
 from corral.flow.errors import FlowTooLarge, InvalidCommand, InvalidYaml, Place, UnknownCommand, UnsupportedCommand
 from corral.flow.fields import Fields, fields_of
@@ -108,7 +108,7 @@ class _Reading:
         place = Place(level.file, line, name)
         if self._commands_read > MAX_STEPS:
             raise FlowTooLarge(f"more than {MAX_STEPS:,} commands, counted with the files that are run", place)
-        model = PLAIN_COMMANDS.get(name) or HOLDING_COMMANDS.get(name)
+        model = COMMANDS.get(name)
         if model is None:
             raise _unknown(name, place)
         fields = fields_of(value, model.short_form, file=level.file, command=name, variables=level.variables, line=line)

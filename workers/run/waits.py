@@ -1,7 +1,7 @@
 """Steps that only look and wait: all of them end as soon as the run is to stop."""
 
 from corral.flow.commands.checks import ExtendedWaitUntil
-from corral.flow.commands.control import Condition
+from corral.flow.condition import Condition
 from workers.clock import boot_seconds
 from workers.device.observation import Node
 from workers.run.failure import StepFailed
@@ -9,14 +9,14 @@ from workers.run.screen import Screen
 
 
 async def wait_extended(command: ExtendedWaitUntil, screen: Screen) -> None:
-    times = screen.times
+    condition, times = command.condition, screen.times
     given = None if command.timeout_ms is None else command.timeout_ms / 1000
     end = None if given is None else boot_seconds() + given
-    if command.visible is not None:
-        await screen.find(command.visible, seconds=times.element_seconds if given is None else given)
-    if command.not_visible is not None:
+    if condition.visible is not None:
+        await screen.find(condition.visible, seconds=times.element_seconds if given is None else given)
+    if condition.not_visible is not None:
         left = times.optional_seconds if end is None else max(0.0, end - boot_seconds())
-        await screen.wait_until_gone(command.not_visible, seconds=left)
+        await screen.wait_until_gone(condition.not_visible, seconds=left)
 
 
 async def check_condition(condition: Condition, screen: Screen) -> bool:

@@ -4,10 +4,11 @@ import re
 from typing import Any, ClassVar, Literal
 
 from corral.flow.commands.flow_command import FlowCommand
+from corral.flow.condition import Condition, read_condition
 from corral.flow.errors import InvalidCommand
 from corral.flow.fields import Fields
 from corral.flow.limits import MAX_WAIT_MS
-from corral.flow.selector import Selector, nested_selector, required_selector
+from corral.flow.selector import Selector, required_selector
 
 #: A screenshot becomes a file of this name; it cannot leave the folder it is put into.
 _SCREENSHOT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,79}")
@@ -38,26 +39,23 @@ class ExtendedWaitUntil(FlowCommand):
     """Waits until all that is given holds. Without `timeout`, as long as any look-up."""
 
     command: Literal["extendedWaitUntil"] = "extendedWaitUntil"
-    visible: Selector | None = None
-    not_visible: Selector | None = None
+    condition: Condition
     timeout_ms: int | None = None
 
     @classmethod
     def values(cls, fields: Fields) -> dict[str, Any]:
-        visible, not_visible = nested_selector(fields, "visible"), nested_selector(fields, "notVisible")
-        if visible is None and not_visible is None:
+        condition = read_condition(fields)
+        if condition is None:
             raise InvalidCommand(
                 "needs `visible` or `notVisible`", fields.place(), allowed=("visible", "notVisible", "timeout")
             )
         has_timeout = fields.has("timeout")
         timeout_ms = fields.whole_number("timeout", default=0, at_most=MAX_WAIT_MS)
-        return {"visible": visible, "not_visible": not_visible, "timeout_ms": timeout_ms if has_timeout else None}
+        return {"condition": condition, "timeout_ms": timeout_ms if has_timeout else None}
 
     @property
     def subject(self) -> str:
-        parts = [f"visible {self.visible.describe()}"] if self.visible else []
-        parts += [f"not visible {self.not_visible.describe()}"] if self.not_visible else []
-        return ", ".join(parts)
+        return self.condition.describe()
 
 
 class WaitForAnimationToEnd(FlowCommand):

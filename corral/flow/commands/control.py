@@ -2,32 +2,16 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from corral.flow.commands.flow_command import FlowCommand
+from corral.flow.condition import Condition, read_condition
 from corral.flow.errors import InvalidCommand, UnsupportedExpression
 from corral.flow.fields import Fields
 from corral.flow.limits import MAX_STEPS
-from corral.flow.selector import Selector, nested_selector
 
 if TYPE_CHECKING:
     from corral.flow.commands.union import Command
 
 _MAX_RETRIES = 3
-
-
-class Condition(BaseModel):
-    """Holds if all that is given holds."""
-
-    model_config = ConfigDict(frozen=True)
-
-    visible: Selector | None = None
-    not_visible: Selector | None = None
-
-    def describe(self) -> str:
-        parts = [f"visible {self.visible.describe()}"] if self.visible else []
-        parts += [f"not visible {self.not_visible.describe()}"] if self.not_visible else []
-        return ", ".join(parts)
 
 
 class HoldingCommand(FlowCommand):
@@ -50,7 +34,7 @@ class RunFlow(HoldingCommand):
 
     @classmethod
     def values(cls, fields: Fields) -> dict[str, Any]:
-        return {"when": _read_condition(fields)}
+        return {"when": _read_when(fields)}
 
     @property
     def subject(self) -> str:
@@ -94,7 +78,7 @@ class Retry(HoldingCommand):
         return f"at most {self.max_retries} times"
 
 
-def _read_condition(fields: Fields) -> Condition | None:
+def _read_when(fields: Fields) -> Condition | None:
     when = fields.nested("when")
     if when is None:
         return None
@@ -102,8 +86,8 @@ def _read_condition(fields: Fields) -> Condition | None:
         message = "`when: true:` is not supported: JavaScript is not evaluated; use `visible` or `notVisible`"
         raise UnsupportedExpression(message, when.place("true"), allowed=("visible", "notVisible"))
     when.refuse({"platform": "every device here is Android"})
-    visible, not_visible = nested_selector(when, "visible"), nested_selector(when, "notVisible")
+    condition = read_condition(when)
     when.finish()
-    if visible is None and not_visible is None:
+    if condition is None:
         raise InvalidCommand("`when` needs a condition", fields.place("when"), allowed=("visible", "notVisible"))
-    return Condition(visible=visible, not_visible=not_visible)
+    return condition

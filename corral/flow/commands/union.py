@@ -1,6 +1,6 @@
 """All commands: the union that the runner matches on, and the table that the parser looks names up in."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
@@ -37,39 +37,13 @@ Command = Annotated[
     Field(discriminator="command"),
 ]
 
-_HOLDING: tuple[type[control.HoldingCommand], ...] = (control.RunFlow, control.Repeat, control.Retry)
-_PLAIN: tuple[type[FlowCommand], ...] = (
-    app.LaunchApp,
-    app.StopApp,
-    app.KillApp,
-    taps.TapOn,
-    taps.DoubleTapOn,
-    taps.LongPressOn,
-    swipes.Swipe,
-    swipes.Scroll,
-    swipes.ScrollUntilVisible,
-    keys.Back,
-    keys.PressKey,
-    keys.HideKeyboard,
-    text.InputText,
-    text.InputRandomEmail,
-    text.InputRandomNumber,
-    text.InputRandomPersonName,
-    text.InputRandomText,
-    text.EraseText,
-    checks.AssertVisible,
-    checks.AssertNotVisible,
-    checks.ExtendedWaitUntil,
-    checks.WaitForAnimationToEnd,
-    checks.TakeScreenshot,
-)
+_MODELS: tuple[type[FlowCommand], ...] = get_args(get_args(Command)[0])
 
-for _model in _HOLDING:
-    _model.model_rebuild(_types_namespace={"Command": Command})
+for _model in _MODELS:
+    if issubclass(_model, control.HoldingCommand):
+        _model.model_rebuild(_types_namespace={"Command": Command})
 
-#: Command name to model, for what holds no commands and for what does.
-PLAIN_COMMANDS = {str(model.model_fields["command"].default): model for model in _PLAIN}
-HOLDING_COMMANDS = {str(model.model_fields["command"].default): model for model in _HOLDING}
+COMMANDS = {str(model.model_fields["command"].default): model for model in _MODELS}
 
 #: What a host tells the control plane that it can run.
-SUPPORTED_COMMANDS: frozenset[str] = frozenset(PLAIN_COMMANDS) | frozenset(HOLDING_COMMANDS)
+SUPPORTED_COMMANDS = frozenset(COMMANDS)
