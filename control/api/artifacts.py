@@ -11,8 +11,8 @@ from control.api.edge import ThePlane
 from control.api.strict_route import StrictRoute
 from control.operations.artifacts import find_artifact, list_artifacts
 from corral.contract.fleet import Scope
+from corral.contract.history import ArtifactList
 from corral.contract.models import ArtifactName
-from corral.contract.tasks import ArtifactList
 
 router = APIRouter(route_class=StrictRoute, tags=["artifacts"], dependencies=[with_scope(Scope.TASKS_READ)])
 

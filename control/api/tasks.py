@@ -15,19 +15,13 @@ from control.operations.cancel import Cancellation, CancellationRequestStatus, r
 from control.operations.keys import Principal
 from control.operations.submit import submit_task
 from control.operations.tasks import TaskFilters, list_attempts, list_events, list_tasks, show_task
+from corral.contract.cancellation import TaskCancellationRequest, TaskCancellationResponse
 from corral.contract.fleet import Scope
+from corral.contract.history import AttemptList, TaskEventList
 from corral.contract.models import Line
 from corral.contract.problems import FieldProblem
-from corral.contract.tasks import (
-    AttemptList,
-    TaskCancellationRequest,
-    TaskCancellationResponse,
-    TaskDetail,
-    TaskEventList,
-    TaskPage,
-    TaskStatus,
-    TaskSubmission,
-)
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import TaskDetail, TaskPage, TaskSubmission
 
 router = APIRouter(route_class=StrictRoute, tags=["tasks"])
 

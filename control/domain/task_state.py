@@ -13,7 +13,7 @@
 A queued task also fails when it has waited longer than its `queue_timeout_seconds`.
 """
 
-from corral.contract.tasks import TaskStatus
+from corral.contract.task_status import TaskStatus
 
 _QUEUED, _ASSIGNED, _DISPATCHED = TaskStatus.QUEUED, TaskStatus.ASSIGNED, TaskStatus.DISPATCHED
 _DONE, _FAILED, _CANCELLED = TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.CANCELLED

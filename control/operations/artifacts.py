@@ -14,9 +14,9 @@ from control.operations.leases import stale_lease
 from control.operations.plane import Plane
 from control.operations.tasks import must_exist
 from control.store import artifacts, attempts
+from corral.contract.history import ArtifactList, ArtifactView, AttemptStatus
 from corral.contract.host_protocol import ArtifactStored
 from corral.contract.identifiers import uuid7
-from corral.contract.tasks import ArtifactList, ArtifactView, AttemptStatus
 
 #: A host that lost its lease may still hand in evidence of that run for this long.
 EVIDENCE_TIME = timedelta(hours=24)

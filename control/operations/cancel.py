@@ -9,7 +9,8 @@ from control.operations.views import receipt
 from control.store.database import Transaction
 from control.store.tasks import task_detail
 from control.store.transitions import request_cancel
-from corral.contract.tasks import TaskCancellationResponse, TaskStatus
+from corral.contract.cancellation import TaskCancellationResponse
+from corral.contract.task_status import TaskStatus
 from corral.failpoints import failpoint
 
 

@@ -10,9 +10,9 @@ from control.store import attempts, hosts, leases, transitions
 from control.store.database import Transaction
 from control.store.events import record_event
 from control.store.tasks import has_assignments, task_to_run
+from corral.contract.history import TaskEventKind
 from corral.contract.host_protocol import Assignment, ClaimRequest
 from corral.contract.identifiers import uuid7
-from corral.contract.tasks import TaskEventKind
 from corral.failpoints import failpoint
 
 

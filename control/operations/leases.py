@@ -6,8 +6,8 @@ from control.domain.errors import StaleLease
 from control.operations.plane import Plane
 from control.store import leases
 from control.store.events import record_event
+from corral.contract.history import TaskEventKind
 from corral.contract.host_protocol import LeaseRenewalRequest, LeaseRenewalResponse
-from corral.contract.tasks import TaskEventKind
 from corral.failpoints import failpoint
 
 

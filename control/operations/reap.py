@@ -10,7 +10,8 @@ from control.operations.cadence import API, api_gap_seconds
 from control.operations.plane import Plane, Timing
 from control.store import attempts, job_runs, leases, transitions
 from control.store.database import Transaction, retried_on_deadlock
-from corral.contract.tasks import AttemptStatus, StoppedBy
+from corral.contract.cancellation import StoppedBy
+from corral.contract.history import AttemptStatus
 
 
 @retried_on_deadlock

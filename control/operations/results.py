@@ -11,8 +11,10 @@ from control.operations.leases import stale_lease
 from control.operations.plane import Plane
 from control.store import attempts, leases, transitions
 from control.store.database import Transaction
+from corral.contract.cancellation import StoppedBy
+from corral.contract.history import AttemptStatus, FailureCause
 from corral.contract.host_protocol import TerminalResultRequest, TerminalResultResponse
-from corral.contract.tasks import AttemptStatus, FailureCause, StoppedBy, TaskStatus
+from corral.contract.task_status import TaskStatus
 from corral.failpoints import failpoint
 
 

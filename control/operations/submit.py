@@ -11,9 +11,10 @@ from control.operations.tasks import show_task_in
 from control.store.database import Transaction
 from control.store.events import record_event
 from control.store.tasks import find_idempotency_key, insert_idempotency_key, insert_task
+from corral.contract.history import TaskEventKind
 from corral.contract.identifiers import uuid7
 from corral.contract.problems import FieldProblem
-from corral.contract.tasks import TaskDetail, TaskEventKind, TaskKind, TaskSubmission
+from corral.contract.tasks import TaskDetail, TaskKind, TaskSubmission
 from corral.failpoints import failpoint
 from corral.flow.errors import FlowError
 from corral.flow.parser import parse_flow

@@ -13,16 +13,9 @@ from control.operations.plane import Plane
 from control.operations.views import receipt, task_view
 from control.store import attempts, events, hosts, tasks
 from control.store.database import Transaction
-from corral.contract.tasks import (
-    AttemptList,
-    AttemptView,
-    Requirement,
-    TaskDetail,
-    TaskEventList,
-    TaskEventView,
-    TaskPage,
-    TaskStatus,
-)
+from corral.contract.history import AttemptList, AttemptView, TaskEventList, TaskEventView
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import Requirement, TaskDetail, TaskPage
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
 from control.store.events import cancellation_facts
-from corral.contract.tasks import CancellationOutcome, CancellationReceipt, TaskEventKind, TaskView
+from corral.contract.cancellation import CancellationOutcome, CancellationReceipt
+from corral.contract.history import TaskEventKind
+from corral.contract.tasks import TaskView
 
 
 def task_view(row: RowMapping) -> TaskView:

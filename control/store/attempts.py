@@ -8,7 +8,7 @@ from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
 from control.store.json_text import as_json
-from corral.contract.tasks import AttemptStatus, FailureCause
+from corral.contract.history import AttemptStatus, FailureCause
 
 
 def insert_attempt(

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
-from corral.contract.tasks import TaskEventKind
+from corral.contract.history import TaskEventKind
 
 
 def record_event(

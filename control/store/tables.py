@@ -23,7 +23,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 
 from corral.contract.fleet import DeviceState
-from corral.contract.tasks import AttemptStatus, TaskKind, TaskStatus
+from corral.contract.history import AttemptStatus
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import TaskKind
 
 metadata = MetaData(
     naming_convention={

@@ -15,7 +15,9 @@ from sqlalchemy import RowMapping
 from control.store.database import Transaction
 from control.store.events import record_event
 from control.store.json_text import as_json
-from corral.contract.tasks import StoppedBy, TaskEventKind, TaskStatus
+from corral.contract.cancellation import StoppedBy
+from corral.contract.history import TaskEventKind
+from corral.contract.task_status import TaskStatus
 
 #: How many rows a sweep changes in one transaction: its locks stay short.
 SWEEP_ROWS = 500

@@ -11,7 +11,8 @@ from rich.text import Text
 from corral.cli.demo_tasks import CancelWhen, DemoTask
 from corral.cli.output import plain
 from corral.cli.words import length, progress, seconds_between, status_word
-from corral.contract.tasks import CancellationReceipt, TaskDetail
+from corral.contract.cancellation import CancellationReceipt
+from corral.contract.tasks import TaskDetail
 
 #: The last column may be long; it must not take the room of the others.
 _NAME_WIDTH, _STATUS_WIDTH = 20, 10

@@ -7,7 +7,8 @@ from pathlib import Path
 from corral.cli.failures import CommandFailed
 from corral.cli.flow_files import read_flow
 from corral.client import Corral
-from corral.contract.tasks import Requirement, TaskDetail, TaskStatus, TaskView
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import Requirement, TaskDetail, TaskView
 
 #: A person should see a task wait, or run, before it is cancelled.
 SHOWN_BEFORE_CANCEL_SECONDS = 2.0

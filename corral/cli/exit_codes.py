@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from corral.contract.tasks import TaskStatus
+from corral.contract.task_status import TaskStatus
 
 
 class ExitCode(IntEnum):

@@ -12,7 +12,9 @@ from corral.cli.options import Json, TaskId, Timeout, pairs
 from corral.cli.output import plain, print_json, print_table, stderr, stdout
 from corral.cli.watch import closing_line, wait_for_end
 from corral.cli.words import instant, labels, length, progress, seconds_between, status_word
-from corral.contract.tasks import TaskCancellationResponse, TaskDetail, TaskStatus, TaskView
+from corral.contract.cancellation import TaskCancellationResponse
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import TaskDetail, TaskView
 
 
 def tasks(

@@ -15,7 +15,9 @@ from corral.cli.options import Json, TaskId, Timeout
 from corral.cli.output import plain, print_json, stderr, stdout
 from corral.cli.words import length, progress, seconds_between, status_word
 from corral.client import Corral, WaitTimedOut
-from corral.contract.tasks import TaskDetail, TaskEventView, TaskStatus
+from corral.contract.history import TaskEventView
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import TaskDetail
 
 _POLL_SECONDS = 0.3
 

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 from rich.text import Text
 
-from corral.contract.tasks import TaskStatus, TaskView
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import TaskView
 
 _STYLES = {
     TaskStatus.QUEUED: "dim",

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from corral.client.errors import WaitTimedOut
 from corral.client.transport import Transport
+from corral.contract.cancellation import TaskCancellationRequest, TaskCancellationResponse
 from corral.contract.fleet import (
     ApiKeyCreated,
     ApiKeyRequest,
@@ -18,21 +19,9 @@ from corral.contract.fleet import (
     HostView,
     Scope,
 )
-from corral.contract.tasks import (
-    AttemptList,
-    AttemptView,
-    Requirement,
-    TaskCancellationRequest,
-    TaskCancellationResponse,
-    TaskDetail,
-    TaskEventList,
-    TaskEventView,
-    TaskKind,
-    TaskPage,
-    TaskStatus,
-    TaskSubmission,
-    TaskView,
-)
+from corral.contract.history import AttemptList, AttemptView, TaskEventList, TaskEventView
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import Requirement, TaskDetail, TaskKind, TaskPage, TaskSubmission, TaskView
 
 _FIRST_POLL_SECONDS = 0.1
 _LONGEST_POLL_SECONDS = 1.0

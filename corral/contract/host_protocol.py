@@ -17,9 +17,11 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
+from corral.contract.cancellation import StoppedBy
 from corral.contract.fleet import DeviceState
+from corral.contract.history import FailureCause
 from corral.contract.models import Line, Text, Tolerant
-from corral.contract.tasks import FailureCause, Progress, StoppedBy, TaskKind
+from corral.contract.tasks import Progress, TaskKind
 
 #: A claim may be held open this long: below the idle limits of common proxies (30 s).
 MAX_CLAIM_HOLD_MS = 25_000

@@ -7,7 +7,9 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints, model_validator
 
-from corral.contract.models import EnvName, LabelKey, LabelValue, Line, Reason, Strict, Text, Tolerant
+from corral.contract.cancellation import CancellationReceipt
+from corral.contract.models import EnvName, LabelKey, LabelValue, Line, Strict, Text, Tolerant
+from corral.contract.task_status import TaskStatus
 
 #: A list of labels is for people to filter by; what is larger belongs into the flow's env.
 MAX_LABELS = 32
@@ -21,24 +23,6 @@ class TaskKind(StrEnum):
 
     FLOW = "flow"
     GOAL = "goal"
-
-
-class TaskStatus(StrEnum):
-    """Where a task is in its life. A pending cancel is no status but `is_cancelling` on assigned or dispatched."""
-
-    QUEUED = "queued"
-    ASSIGNED = "assigned"
-    DISPATCHED = "dispatched"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def is_terminal(self) -> bool:
-        return self in TERMINAL_STATUSES
-
-
-TERMINAL_STATUSES = frozenset({TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.CANCELLED})
 
 
 class RequirementOperator(StrEnum):
@@ -117,39 +101,6 @@ class Progress(Tolerant):
     checkpoint: Literal["running", "done", "failed", "cancelled"] = "running"
 
 
-class CancellationOutcome(StrEnum):
-    PENDING = "pending"
-    CANCELLED = "cancelled"
-    TOO_LATE = "too_late"
-
-
-class StoppedBy(StrEnum):
-    """What stopped a cancelled task: nothing had started, a boundary between steps, the agent, or the reaper."""
-
-    BEFORE_START = "before_start"
-    STEP_BOUNDARY = "step_boundary"
-    AGENT = "agent"
-    REAPER = "reaper"
-
-
-class CancellationReceipt(Tolerant):
-    """The whole story of one cancel request, made from the audit trail; it stays after the task has ended."""
-
-    requested_at: datetime
-    requested_by: str
-    reason: str | None = None
-    delivered_at: datetime | None = Field(
-        default=None, description="The first reply to the host that carried the request."
-    )
-    seen_at: datetime | None = Field(default=None, description="When the host said that it has seen the request.")
-    finished_at: datetime | None = None
-    outcome: CancellationOutcome
-    stopped_by: StoppedBy | None = None
-    confirmed: bool | None = Field(
-        default=None, description="False when the reaper decided because the host could not be asked."
-    )
-
-
 class TaskView(Tolerant):
     """A task as lists show it."""
 
@@ -193,96 +144,3 @@ class TaskPage(Tolerant):
 
     tasks: list[TaskView]
     next_page_token: str | None
-
-
-class TaskCancellationRequest(Strict):
-    """The optional body of `POST /v1/tasks/{task_id}/cancel`."""
-
-    reason: Reason | None = Field(
-        default=None, description="For people: shown and kept in the audit trail, never parsed."
-    )
-
-
-class TaskCancellationResponse(Tolerant):
-    """Where the task is after the request. 200: it will never run (on); 202: its host will be told, see `status`."""
-
-    task_id: UUID
-    status: TaskStatus
-    cancel_requested_at: datetime | None
-    cancel_reason: str | None = None
-    cancellation: CancellationReceipt
-
-
-class AttemptStatus(StrEnum):
-    """How one attempt goes: it begins `dispatched` at the claim; an `expired` one lost its lease."""
-
-    DISPATCHED = "dispatched"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    EXPIRED = "expired"
-
-
-class FailureCause(StrEnum):
-    """`task`: the flow itself failed, which is final. `infrastructure`: host or device failed under it."""
-
-    TASK = "task"
-    INFRASTRUCTURE = "infrastructure"
-
-
-class AttemptView(Tolerant):
-    attempt: int
-    status: AttemptStatus
-    host_id: UUID
-    device_id: UUID
-    claimed_at: datetime
-    finished_at: datetime | None
-    cause: FailureCause | None
-    failure_reason: str | None
-    result: dict[str, Any] | None
-
-
-class AttemptList(Tolerant):
-    attempts: list[AttemptView]
-
-
-class TaskEventKind(StrEnum):
-    """What happened to a task, one row each in the audit trail."""
-
-    QUEUED = "task.queued"
-    ASSIGNED = "task.assigned"
-    DISPATCHED = "task.dispatched"
-    REQUEUED = "task.requeued"
-    CANCEL_REQUESTED = "task.cancel_requested"
-    CANCEL_DELIVERED = "task.cancel_delivered"
-    CANCEL_SEEN = "task.cancel_seen"
-    DONE = "task.done"
-    FAILED = "task.failed"
-    CANCELLED = "task.cancelled"
-
-
-class TaskEventView(Tolerant):
-    event_id: int = Field(description="Grows within a task; pass the last one as `after` to read on.")
-    at: datetime
-    kind: TaskEventKind
-    attempt: int
-    actor: str = Field(description="`key:<name>`, `host:<host_id>`, or the part of Corral that acted.")
-    details: dict[str, Any]
-
-
-class TaskEventList(Tolerant):
-    events: list[TaskEventView]
-
-
-class ArtifactView(Tolerant):
-    name: str
-    attempt: int
-    media_type: str
-    size_bytes: int
-    sha256: str
-    created_at: datetime
-    is_late: bool = Field(description="It came after its lease had ended: kept as evidence.")
-
-
-class ArtifactList(Tolerant):
-    artifacts: list[ArtifactView]

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from control.store.schema import migrate
-from corral.contract.tasks import CancellationReceipt
+from corral.contract.cancellation import CancellationReceipt
 from corral.stack.postgres import EmbeddedPostgres
 from corral.stack.valkey import EmbeddedValkey
 from tests.bench.row import Row, percentiles_ms

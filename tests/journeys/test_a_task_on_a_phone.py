@@ -2,7 +2,8 @@
 
 import json
 
-from corral.contract.tasks import CancellationOutcome, StoppedBy, TaskStatus
+from corral.contract.cancellation import CancellationOutcome, StoppedBy
+from corral.contract.task_status import TaskStatus
 from tests.journeys.conftest import Site
 from tests.journeys.lab import ENDLESS, LEASE_SECONDS, SHORT, Lab, actions_after
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from corral.client import TaskAlreadyTerminal
-from corral.contract.tasks import TaskStatus
+from corral.contract.task_status import TaskStatus
 from tests.journeys.conftest import HOSTS, PHONES_EACH, Site
 from tests.journeys.lab import ENDLESS, LEASE_SECONDS, SHORT, Lab, eventually
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from corral.contract.tasks import AttemptStatus, StoppedBy, TaskStatus
+from corral.contract.cancellation import StoppedBy
+from corral.contract.history import AttemptStatus
+from corral.contract.task_status import TaskStatus
 from tests.journeys.conftest import Site
 from tests.journeys.lab import ENDLESS, SHORT, Lab, actions_after, eventually
 

@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 LONG_FOR_A_REASON = {
     "control/store/tables.py": "one list of all tables, which is read as a whole",
     "control/store/transitions.py": "all writers of a task's status stand in one place",
-    "corral/contract/tasks.py": "the public vocabulary of tasks, mostly field descriptions",
 }
 ROOMS = ("control", "corral", "workers", "migrations")
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
+from corral.contract.history import FailureCause
 from corral.contract.host_protocol import Assignment, ClaimReply
-from corral.contract.tasks import FailureCause, Progress
+from corral.contract.tasks import Progress
 from workers.assignment.guard import LeaseGuard
 
 ProgressSink = Callable[[Progress], None]

@@ -7,8 +7,9 @@ from typing import Protocol
 
 import structlog
 
+from corral.contract.history import FailureCause
 from corral.contract.host_protocol import Assignment
-from corral.contract.tasks import FailureCause, Progress, TaskKind
+from corral.contract.tasks import Progress, TaskKind
 from corral.flow.errors import FlowError
 from corral.flow.flow import Flow
 from corral.flow.parser import parse_flow

@@ -1,7 +1,9 @@
 """The report that is made of a run and of what the guard knows about its stop."""
 
+from corral.contract.cancellation import StoppedBy
+from corral.contract.history import FailureCause
 from corral.contract.host_protocol import TerminalResultRequest
-from corral.contract.tasks import FailureCause, Progress, StoppedBy
+from corral.contract.tasks import Progress
 from workers.assignment.execution import AssignmentExecutionResult
 from workers.assignment.fitting import FAILURE_REASON_CHARACTERS, fit_result, fit_text
 from workers.assignment.guard import StopReason

@@ -4,7 +4,7 @@ import itertools
 
 from control.domain import task_state
 from control.domain.task_state import TRANSITIONS, active_statuses, may_become, terminal_statuses
-from corral.contract.tasks import TERMINAL_STATUSES, TaskStatus
+from corral.contract.task_status import TERMINAL_STATUSES, TaskStatus
 
 
 def test_every_status_has_its_row_and_leads_only_to_known_ones() -> None:

@@ -9,8 +9,9 @@ from control.operations.hosts import mark_silent_hosts_offline
 from control.operations.plane import Job
 from control.operations.reap import reap_expired_leases
 from control.store.database import Database
+from corral.contract.cancellation import CancellationOutcome, CancellationReceipt, StoppedBy
 from corral.contract.identifiers import uuid7
-from corral.contract.tasks import CancellationOutcome, CancellationReceipt, StoppedBy, TaskStatus
+from corral.contract.task_status import TaskStatus
 from tests.control.fleet import Fleet
 
 Status = CancellationRequestStatus

@@ -9,7 +9,7 @@ from control.store.database import Database
 from corral.contract.fleet import DeviceState, Scope
 from corral.contract.host_protocol import HostRegistration
 from corral.contract.identifiers import uuid7
-from corral.contract.tasks import TaskStatus
+from corral.contract.task_status import TaskStatus
 from tests.control.fleet import Fleet
 
 

@@ -13,7 +13,8 @@ from control.operations.cancels import settle_cancels
 from control.operations.reap import reap_expired_leases
 from control.operations.submit import submit_task
 from corral.contract.identifiers import uuid7
-from corral.contract.tasks import TaskStatus, TaskSubmission
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import TaskSubmission
 from tests.control.fleet import FLOW, Fleet
 
 TERMINAL_KINDS = {"done", "failed", "cancelled"}

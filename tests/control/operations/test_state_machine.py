@@ -18,7 +18,7 @@ from control.operations.plane import Plane
 from control.operations.reap import reap_expired_leases
 from control.store.database import Database
 from corral.contract.host_protocol import Assignment
-from corral.contract.tasks import TaskStatus
+from corral.contract.task_status import TaskStatus
 from tests.control.fleet import Fleet, RecordedRings, RecordedWakeups
 
 Status = TaskStatus

@@ -8,8 +8,9 @@ from control.operations.plane import Job
 from control.operations.reap import reap_expired_leases, release_unclaimed_assignments
 from control.operations.tasks import list_attempts
 from control.store.database import Database
+from corral.contract.history import AttemptStatus
 from corral.contract.identifiers import uuid7
-from corral.contract.tasks import AttemptStatus, TaskStatus
+from corral.contract.task_status import TaskStatus
 from tests.control.fleet import Fleet
 
 

@@ -11,7 +11,7 @@ from control.operations.cancel import CancellationRequestStatus
 from control.operations.cancels import settle_cancels
 from control.operations.plane import Job
 from corral.contract.host_protocol import Assignment
-from corral.contract.tasks import TaskStatus
+from corral.contract.task_status import TaskStatus
 from corral.failpoints import on
 from tests.control.fleet import Fleet, Host
 

@@ -14,7 +14,8 @@ from corral.cli.demo_tasks import (
 )
 from corral.cli.flow_files import read_flow
 from corral.client import Corral
-from corral.contract.tasks import TaskDetail, TaskStatus
+from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import TaskDetail
 from corral.flow.parser import parse_flow
 from tests.corral.fake_api import KEY, FakeApi, receipt, task
 

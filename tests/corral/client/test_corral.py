@@ -16,7 +16,7 @@ from corral.client import (
     transport,
 )
 from corral.contract.fleet import Scope
-from corral.contract.tasks import TaskStatus
+from corral.contract.task_status import TaskStatus
 from tests.corral.fake_api import (
     DEVICE_ID,
     HOST_ID,

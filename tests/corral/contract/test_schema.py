@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from corral.contract import fleet, host_protocol, problems, tasks
+from corral.contract import cancellation, fleet, history, host_protocol, problems, tasks
 from corral.contract.models import Strict, Tolerant
 
 SNAPSHOT = Path(__file__).with_name("contract.schema.json")
@@ -19,7 +19,7 @@ SNAPSHOT = Path(__file__).with_name("contract.schema.json")
 def models() -> list[type[BaseModel]]:
     found = {
         value
-        for module in (tasks, fleet, host_protocol, problems)
+        for module in (tasks, cancellation, history, fleet, host_protocol, problems)
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, BaseModel) and value not in {Strict, Tolerant}
     }

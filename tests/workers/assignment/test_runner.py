@@ -5,8 +5,9 @@ import time
 
 import pytest
 
+from corral.contract.history import FailureCause
 from corral.contract.host_protocol import Assignment, LeaseRenewalRequest
-from corral.contract.tasks import FailureCause, Progress
+from corral.contract.tasks import Progress
 from corral.failpoints import on
 from tests.workers.host.far_side import (
     HOST_ID,

@@ -5,8 +5,9 @@ import time
 from collections.abc import Awaitable, Callable
 
 from corral.contract.fleet import DeviceState
+from corral.contract.history import FailureCause
 from corral.contract.host_protocol import Assignment, ReportedDevice
-from corral.contract.tasks import FailureCause, Progress
+from corral.contract.tasks import Progress
 from workers.assignment.execution import ArtifactSink, AssignmentExecutionResult, ProgressSink
 from workers.assignment.guard import LeaseGuard, StopReason
 
