@@ -30,7 +30,7 @@ async def perform_command(command: Command, screen: Screen, artifacts: Artifacts
         case swipes.Swipe():
             await gestures.swipe(command, screen, seconds)
         case swipes.Scroll():
-            await gestures.scroll(command, screen, seconds)
+            await gestures.scroll(screen, seconds)
         case swipes.ScrollUntilVisible():
             await gestures.scroll_until_visible(command, screen)
         case keys.Back():

@@ -1,6 +1,6 @@
 """Taps, swipes and scrolls."""
 
-from corral.flow.commands.swipes import Direction, Scroll, ScrollUntilVisible, Swipe
+from corral.flow.commands.swipes import Direction, ScrollUntilVisible, Swipe
 from corral.flow.commands.taps import DoubleTapOn, LongPressOn, TapCommand, TapOn
 from corral.flow.point import Point
 from workers.clock import boot_seconds
@@ -55,19 +55,25 @@ async def long_press_on(command: LongPressOn, screen: Screen, seconds: float) ->
 
 
 async def swipe(command: Swipe, screen: Screen, seconds: float) -> None:
-    if command.from_element is not None and command.direction is not None:
+    if command.from_element and command.direction:
         found = await screen.find(command.from_element, seconds=seconds)
         start = found.visible.center_px
         end = _end_from(start, command.direction, found.observation)
     else:
         observation = await screen.look_at_tree(seconds)
-        start_point, end_point = _FINGER[command.direction] if command.direction else (command.start, command.end)
-        start, end = _pixels(start_point, observation), _pixels(end_point, observation)
+        start, end = (_pixels(point, observation) for point in _finger_of(command))
     await screen.act(SwipeAction(*start, *end, command.duration_ms))
 
 
-async def scroll(command: Scroll, screen: Screen, seconds: float) -> None:
-    del command
+def _finger_of(command: Swipe) -> tuple[Point, Point]:
+    if command.direction:
+        return _FINGER[command.direction]
+    if command.start and command.end:
+        return command.start, command.end
+    raise AssertionError("a swipe has a direction or two points")
+
+
+async def scroll(screen: Screen, seconds: float) -> None:
     await _reveal(Direction.DOWN, await screen.look_at_tree(seconds), screen, _SCROLL_MS)
 
 
@@ -93,9 +99,11 @@ async def scroll_until_visible(command: ScrollUntilVisible, screen: Screen) -> N
         await screen.stop.wait(screen.times.poll_seconds)
 
 
-async def _target(command: TapCommand, screen: Screen, seconds: float) -> tuple[int, int, Observation | None]:
+async def _target(command: TapCommand, screen: Screen, seconds: float) -> tuple[int, int, Observation]:
     """Where to put the finger, and the look that says so."""
     if command.selector is None:
+        if command.point is None:
+            raise AssertionError("a tap has an element or a point")
         observation = await screen.look_at_tree(seconds)
         return *_pixels(command.point, observation), observation
     found = await screen.find(command.selector, seconds=seconds)
@@ -106,10 +114,10 @@ async def _target(command: TapCommand, screen: Screen, seconds: float) -> tuple[
     return bounds.left_px + x_px, bounds.top_px + y_px, found.observation
 
 
-async def _is_unchanged(before: Observation | None, screen: Screen) -> bool:
+async def _is_unchanged(before: Observation, screen: Screen) -> bool:
     await screen.stop.wait(screen.times.poll_seconds)
     after = await screen.look()
-    return before is not None and before.tree == after.tree
+    return before.tree == after.tree
 
 
 async def _reveal(direction: Direction, observation: Observation, screen: Screen, duration_ms: int) -> None:
@@ -119,12 +127,11 @@ async def _reveal(direction: Direction, observation: Observation, screen: Screen
 
 def _end_from(start: tuple[int, int], direction: Direction, observation: Observation) -> tuple[int, int]:
     end_x, end_y = _pixels(_FINGER[direction][1], observation)
-    is_vertical = direction in {Direction.UP, Direction.DOWN}
-    return (start[0], end_y) if is_vertical else (end_x, start[1])
+    return (start[0], end_y) if direction.is_vertical else (end_x, start[1])
 
 
-def _pixels(point: Point | None, observation: Observation) -> tuple[int, int]:
-    return (point or _CENTER).within(observation.width_px, observation.height_px)
+def _pixels(point: Point, observation: Observation) -> tuple[int, int]:
+    return point.within(observation.width_px, observation.height_px)
 
 
 def _visible_percent(found: Found) -> float:
@@ -133,8 +140,7 @@ def _visible_percent(found: Found) -> float:
 
 def _is_in_the_middle(found: Found, direction: Direction) -> bool:
     x_px, y_px = found.node.bounds.center_px
-    is_vertical = direction in {Direction.UP, Direction.DOWN}
-    part = y_px / found.observation.height_px if is_vertical else x_px / found.observation.width_px
+    part = y_px / found.observation.height_px if direction.is_vertical else x_px / found.observation.width_px
     return _MIDDLE_PERCENT[0] <= part * _PERCENT <= _MIDDLE_PERCENT[1]
 
 

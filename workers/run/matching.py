@@ -24,14 +24,17 @@ def find_element(selector: Selector, observation: Observation) -> Node | None:
     """The element that is meant, or None. Only what is on the screen counts."""
     if not isinstance(observation.tree, Node):
         return None
-    screen = Bounds(0, 0, observation.width_px, observation.height_px)
-    matching = _matching(selector, observation.tree, screen)
+    matching = _matching(selector, observation.tree, _screen_of(observation))
     return matching[0] if matching else None
 
 
 def visible_part(bounds: Bounds, observation: Observation) -> Bounds:
     """The part of `bounds` that is on the screen; empty if there is none."""
-    return _cut(bounds, Bounds(0, 0, observation.width_px, observation.height_px))
+    return _cut(bounds, _screen_of(observation))
+
+
+def _screen_of(observation: Observation) -> Bounds:
+    return Bounds(0, 0, observation.width_px, observation.height_px)
 
 
 def _matching(selector: Selector, root: Node, screen: Bounds) -> list[Node]:

@@ -18,11 +18,9 @@ class Progress:
         self.finished = 0
         self._on_checkpoint = on_checkpoint
 
-    def begin(self, command: FlowCommand) -> int:
-        """Says that `command` is about to begin, and returns its number."""
-        number = self.finished + 1
+    def begin(self, number: int, command: FlowCommand) -> None:
+        """`command` is about to begin, as step `number`."""
         self._on_checkpoint(Checkpoint(number, self.steps_total, command.describe()[:_MAX_TEXT_CHARS], "running"))
-        return number
 
     def end(self, number: int, command: FlowCommand) -> None:
         """`command`, begun as `number`, is over, with all that it holds: run, skipped or excused."""

@@ -78,7 +78,7 @@ class WorkflowRunner:
         self._position, self._is_in_step = place, False
         self._stop.check()
         self._is_in_step = True
-        self._progress.begin(command)
+        self._progress.begin(number, command)
         try:
             await self._run_command(command, number)
         except StepFailed as failed:
@@ -106,12 +106,13 @@ class WorkflowRunner:
         for retries_left in reversed(range(command.max_retries + 1)):
             self._progress.finished = number
             try:
-                return await self._run_all(command.commands)
+                await self._run_all(command.commands)
             except StepFailed as failed:
                 if not retries_left or not failed.can_be_retried or self._stop.is_asked:
                     raise
                 self._warnings.add(f"{self._position}: tried again: {failed}")
-        return None
+            else:
+                return
 
     async def _photograph_failure(self, failed: StepFailed) -> None:
         """The screen at the failure, where the device can still be asked. Never hides the failure itself."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 from corral.flow.selector import Selector
 from workers.clock import boot_seconds
@@ -14,6 +15,8 @@ from workers.run.failure import StepFailed
 from workers.run.lookup_times import LookupTimes
 from workers.run.matching import find_element, texts_on, visible_part
 from workers.run.stop import Stop
+
+T = TypeVar("T")
 
 _SHOWN_TEXTS = 8
 
@@ -54,42 +57,33 @@ class Screen:
 
     async def look_at_tree(self, seconds: float) -> Observation:
         """A look that has a tree, however many it takes."""
-        return await self._look_until(_has_tree, seconds, "the screen could not be read")
+        return await self._look_until(lambda observation: observation, seconds, "the screen could not be read")
 
     async def find(self, selector: Selector, *, seconds: float) -> Found:
         """Waits until the element is there. Raises `StepFailed` when the time is up."""
-
-        def is_there(observation: Observation) -> bool:
-            return find_element(selector, observation) is not None
-
-        observation = await self._look_until(is_there, seconds, f"no element with {selector.describe()}")
-        found = found_in(observation, selector)
-        if found is None:
-            raise AssertionError("the look-up ended although there is no element")
-        return found
+        problem = f"no element with {selector.describe()}"
+        return await self._look_until(lambda observation: found_in(observation, selector), seconds, problem)
 
     async def wait_until_gone(self, selector: Selector, *, seconds: float) -> None:
         """Waits until the element is not there. A screen that cannot be read does not count as gone."""
 
-        def is_gone(observation: Observation) -> bool:
-            return find_element(selector, observation) is None
+        def without_it(observation: Observation) -> Observation | None:
+            return observation if find_element(selector, observation) is None else None
 
-        await self._look_until(is_gone, seconds, f"still visible: {selector.describe()}")
+        await self._look_until(without_it, seconds, f"still visible: {selector.describe()}")
 
-    async def _look_until(self, holds: Callable[[Observation], bool], seconds: float, problem: str) -> Observation:
+    async def _look_until(self, sought: Callable[[Observation], T | None], seconds: float, problem: str) -> T:
+        """What `sought` finds in the first look that has it; it is asked only about looks that have a tree."""
         end = boot_seconds() + seconds
         while True:
             observation = await self.look()
-            if _has_tree(observation) and holds(observation):
-                return observation
+            seen = sought(observation) if isinstance(observation.tree, Node) else None
+            if seen is not None:
+                return seen
             left = end - boot_seconds()
             if left <= 0:
                 raise _not_seen(observation, problem, seconds)
             await self.stop.wait(min(left, self.times.poll_seconds))
-
-
-def _has_tree(observation: Observation) -> bool:
-    return isinstance(observation.tree, Node)
 
 
 def found_in(observation: Observation, selector: Selector) -> Found | None:

@@ -23,6 +23,10 @@ class Direction(StrEnum):
     LEFT = "left"
     RIGHT = "right"
 
+    @property
+    def is_vertical(self) -> bool:
+        return self in {Direction.UP, Direction.DOWN}
+
 
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
