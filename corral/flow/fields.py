@@ -16,8 +16,11 @@ _FLAGS = {"true": True, "false": False}
 class Fields:
     """The fields of a command or of a selector, with `${NAME}` filled in as they are read."""
 
-    def __init__(self, node: MapNode, *, file: str, command: str | None, variables: Variables) -> None:
-        self.line = node.line
+    def __init__(
+        self, node: MapNode, *, file: str, command: str | None, variables: Variables, line: int | None = None
+    ) -> None:
+        """`line` is where the command's name stands, if that is not where its fields begin."""
+        self.line = node.line if line is None else line
         self.file = file
         self.command = command
         self.variables = variables
@@ -97,7 +100,9 @@ class Fields:
         node = self.node(name)
         if node is None:
             return None
-        return fields_of(node, short_form, file=self.file, command=self.command, variables=self.variables, name=name)
+        return fields_of(
+            node, short_form, file=self.file, command=self.command, variables=self.variables, subject=f"`{name}` "
+        )
 
     def refuse(self, names: Mapping[str, str]) -> None:
         """Refuses fields that Maestro has and that are not built, each with its reason."""
@@ -122,26 +127,25 @@ class Fields:
 
 
 def fields_of(
-    node: Node | None,
+    node: Node,
     short_form: str | None,
     *,
     file: str,
     command: str | None,
     variables: Variables,
-    line: int = 1,
-    name: str | None = None,
+    line: int | None = None,
+    subject: str = "",
 ) -> Fields:
     """What stands behind a command or a field, as fields. A plain text is the value of the field `short_form`.
 
-    `line` is where the command stands if nothing is behind it; `name` is the field that is read, for errors.
+    `line` as in `Fields`; an error begins with `subject`.
     """
-    if node is None or (isinstance(node, ScalarNode) and node.is_null):
-        node = MapNode(node.line if node else line)
+    if isinstance(node, ScalarNode) and node.is_null:
+        node = MapNode(node.line)
     elif isinstance(node, ScalarNode) and short_form is not None:
         node = MapNode(node.line, {short_form: node}, {short_form: node.line})
     if isinstance(node, MapNode):
-        return Fields(node, file=file, command=command, variables=variables)
-    subject = f"`{name}` " if name else ""
+        return Fields(node, file=file, command=command, variables=variables, line=line)
     message = f"{subject}takes fields (`name: value`), not {_kind(node)}"
     raise InvalidCommand(message, Place(file, node.line, command))
 

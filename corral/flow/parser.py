@@ -112,7 +112,6 @@ class _Reading:
         if model is None:
             raise _unknown(name, place)
         fields = fields_of(value, model.short_form, file=level.file, command=name, variables=level.variables, line=line)
-        fields.line = line
         values = common_values(fields) | model.values(fields)
         if issubclass(model, HoldingCommand):
             values |= self._content(model, fields, level)
@@ -148,11 +147,11 @@ class _Reading:
         return {"commands": self.commands(items, inner), "flow_file": file}
 
 
-def _name_and_value(item: Node, file: str) -> tuple[str, Node | None, int]:
+def _name_and_value(item: Node, file: str) -> tuple[str, Node, int]:
     """`- back`, or `- tapOn: …`."""
     match item:
         case ScalarNode(line, text, is_null=False):
-            return text, None, line
+            return text, ScalarNode(line, "", is_null=True), line
         case MapNode(line, entries, key_lines) if len(entries) == 1:
             name, value = next(iter(entries.items()))
             return name, value, key_lines[name]
