@@ -1,4 +1,4 @@
-"""The only clock of a host, and the only place where it pauses.
+"""The only clock of a host, and pauses that an event ends.
 
 Leases are counted on `CLOCK_BOOTTIME`: it never jumps, and it goes on while the machine sleeps, as Postgres' clock
 does. The event loop's own timers stand still in that time, so what must end by this clock looks at it repeatedly.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from corral.contract.fleet import DeviceState
+from workers.clock import boot_seconds
 from workers.device.call_threads import CallThreads
 from workers.device.connection import TROUBLE, ask_server
 from workers.device.device_list import ListedDevice
@@ -85,7 +86,7 @@ class Connections:
             log.info("adb.connect", address=address, said=said)
 
     async def _drop_stuck(self, offline: set[str]) -> None:
-        now = asyncio.get_running_loop().time()
+        now = boot_seconds()
         self._offline_since = {address: self._offline_since.get(address, now) for address in offline}
         for address, since in self._offline_since.items():
             if now - since >= _OFFLINE_SECONDS:

@@ -1,6 +1,6 @@
 """A total time for a call that is made of many receives."""
 
-import time
+from workers.clock import boot_seconds
 
 
 class Deadline:
@@ -8,7 +8,7 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._ends_at = time.monotonic() + seconds
+        self._ends_at = boot_seconds() + seconds
 
     def remaining_seconds(self) -> float:
         """What is left, always above zero.
@@ -16,11 +16,11 @@ class Deadline:
         Raises:
             TimeoutError: nothing is left.
         """
-        remaining = self._ends_at - time.monotonic()
+        remaining = self._ends_at - boot_seconds()
         if remaining <= 0:
             raise TimeoutError(f"no answer within {self.seconds:g} s")
         return remaining
 
     @property
     def is_over(self) -> bool:
-        return time.monotonic() >= self._ends_at
+        return boot_seconds() >= self._ends_at

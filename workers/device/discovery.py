@@ -14,6 +14,7 @@ from typing import Self
 import structlog
 
 from corral.contract.fleet import DeviceState
+from workers.clock import boot_seconds
 from workers.device.adb_server import AdbServer
 from workers.device.call_threads import CallThreads
 from workers.device.connection import TROUBLE
@@ -107,7 +108,7 @@ class DeviceWatcher:
             await asyncio.sleep(self._poll_seconds)
 
     def _note(self, listing: list[ListedDevice]) -> None:
-        now = asyncio.get_running_loop().time()
+        now = boot_seconds()
         for listed in listing:
             self._note_listed(listed, now)
         present = {listed.transport_serial for listed in listing}

@@ -438,7 +438,7 @@ async def test_a_cancel_before_its_turn_drops_the_action(device, phone):
     assert sent(phone, "input tap") == ["input tap 5 5"]
 
 
-async def test_a_hanging_phone_holds_up_no_other_phone_and_no_default_thread(device, phone, monkeypatch):
+async def test_a_hanging_phone_holds_up_no_default_thread(device, phone, monkeypatch):
     monkeypatch.setattr("workers.device.touch.DEADLINE_SECONDS", 0.5)
     phone.faults.add(Fault(FaultKind.HANG, match="input tap*"))
     hanging = asyncio.create_task(device.perform(Tap(5, 5)))
