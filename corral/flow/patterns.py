@@ -2,10 +2,12 @@
 
 Python's `re` backtracks and holds the interpreter while it does, so one bad pattern could stop the renewals of every
 task on the host. Therefore a pattern is short, what backtracks exponentially (something variable inside a repetition,
-as in `(a+)+`) is refused, and a pattern with many open repetitions meets only the beginning of a long text.
+as in `(a+)+`; many choices in a row, as in `a?a?a?…`) is refused, and a pattern with many open repetitions meets only
+the beginning of a long text.
 """
 
 import importlib
+import math
 import re
 import warnings
 from collections.abc import Generator, Iterator
@@ -16,10 +18,15 @@ from typing import Any
 
 from corral.flow.limits import MAX_PATTERN_CHARS
 
-#: How much of a text is looked at, by the number of open repetitions. Trying all of a text of n characters with k of
-#: them takes about n**k / k! steps; each of these is about 10**7, a fifth of a second.
-_MATCHED_CHARS = {0: 10_000, 1: 10_000, 2: 4_000, 3: 400, 4: 120}
-_MAX_OPEN_REPETITIONS = max(_MATCHED_CHARS)
+#: So many steps take about a fifth of a second. Trying all of a text of n characters with k open repetitions takes
+#: about n**k / k! of them, and that again for each way through the choices (`|`, `?`) of the pattern.
+_MAX_STEPS = 10**7
+#: Each of these ways may cost as many steps as the pattern has parts.
+_MAX_WAYS = 10**5
+_MAX_OPEN_REPETITIONS = 4
+_LONGEST_TEXT_CHARS = 10_000
+#: A pattern that could only be tried on less than this would be of no use.
+_SHORTEST_TEXT_CHARS = 50
 
 # There is no public parser of regular expressions; this one is what `re` itself uses.
 _parser: Any = importlib.import_module("re._parser")
@@ -50,13 +57,13 @@ class TextPattern:
         if len(source) > MAX_PATTERN_CHARS:
             raise InvalidPattern(f"has {len(source):,} characters; a pattern may have {MAX_PATTERN_CHARS}")
         if not _SPECIAL.intersection(source):
-            return cls(source, _MATCHED_CHARS[0])
+            return cls(source, _LONGEST_TEXT_CHARS)
         try:
             with _quietly():
                 parsed = _parser.parse(source, int(_FLAGS))
         except (re.error, OverflowError, RecursionError) as error:
             raise InvalidPattern(f"is not a regular expression ({error}); a special character needs a `\\`") from error
-        return cls(source, _MATCHED_CHARS[_count_open_repetitions(parsed)])
+        return cls(source, _matched_chars(_count_open_repetitions(parsed), _ways(parsed)))
 
     @cached_property
     def regex(self) -> re.Pattern[str]:
@@ -84,6 +91,36 @@ def _quietly() -> Generator[None, None, None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def _matched_chars(open_repetitions: int, ways: int) -> int:
+    """How much of a text is looked at."""
+    chars = _LONGEST_TEXT_CHARS
+    if open_repetitions:
+        steps = min(_MAX_STEPS * math.factorial(open_repetitions) / ways, _LONGEST_TEXT_CHARS**open_repetitions)
+        chars = int(steps ** (1 / open_repetitions))
+    if ways > _MAX_WAYS or chars < _SHORTEST_TEXT_CHARS:
+        raise InvalidPattern(f"has {min(ways, 10**9):,} or more ways to match, which can take forever")
+    return chars
+
+
+def _ways(parsed: Any) -> int:
+    """In how many ways the choices of a pattern can be made; open repetitions are counted elsewhere."""
+    if not isinstance(parsed, _parser.SubPattern):
+        return math.prod(_ways(part) for part in (parsed if type(parsed) in {tuple, list} else ()))
+    return math.prod(_ways_of_operation(operation, argument) for operation, argument in parsed)
+
+
+def _ways_of_operation(operation: Any, argument: Any) -> int:
+    if operation == _codes.BRANCH:
+        return sum(_ways(alternative) for alternative in argument[1])
+    if operation not in _REPETITIONS:
+        return _ways(argument)
+    least, most, repeated = argument
+    once = _ways(repeated)
+    if most - least > _FEW:
+        return once
+    return sum(once**times for times in range(int(least), int(most) + 1)) if once > 1 else int(most - least) + 1
 
 
 def _count_open_repetitions(parsed: Any) -> int:

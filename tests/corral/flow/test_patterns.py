@@ -21,6 +21,8 @@ def matches(pattern: str, text: str) -> bool:
         (".+@.+", "a@b.c"),
         (r"(\d{1,3}\.){3}\d{1,3}", "127.0.0.1"),
         ("(ab|cd)?x", "abx"),
+        ("(colou?r|favou?rite|neighbou?r|hono?u?r|labou?r|flavou?r|humou?r|rumou?r|vapou?r).*", "favourite food"),
+        (r"(0?\d|1\d|2[0-3]):[0-5]\d ?([ap]\.?m\.?)?", "10:45 a.m."),
     ],
 )
 def test_a_pattern_matches_in_full_whatever_the_case_or_is_the_text_itself(pattern, text):
@@ -53,6 +55,11 @@ def test_an_id_matches_as_a_whole_or_after_its_last_slash():
         "x" * 501,
         "((a+){3}){3}",
         "(a?){30}a{30}",
+        "a?" * 30 + "a{30}",
+        "((((a?)?)?)?)?" * 20,
+        "(a|ab)(c|bcd)" * 20,
+        "(a|b|ab|ba)" * 8 + ".*.*.*.*x",
+        "a{1,3}" * 20 + "b",
     ],
 )
 def test_a_pattern_that_could_take_forever_is_refused(pattern):
@@ -60,7 +67,9 @@ def test_a_pattern_that_could_take_forever_is_refused(pattern):
         TextPattern.checked(pattern)
 
 
-@pytest.mark.parametrize("pattern", [".*a.*b", ".*a.*a.*b", ".*a.*a.*a.*b", "a*a*a*a*b"])
+@pytest.mark.parametrize(
+    "pattern", [".*a.*b", ".*a.*a.*b", ".*a.*a.*a.*b", "a*a*a*a*b", "a?" * 16 + "a{16}b", "(a|aa)(a|aa)a*a*a*b"]
+)
 def test_the_worst_text_for_an_accepted_pattern_is_judged_soon(pattern):
     begun = time.process_time()
     assert not matches(pattern, "a" * 20_000)
