@@ -14,14 +14,14 @@ from control.api.failures import answer_failures
 from control.api.openapi import describe
 from control.api.request_log import RequestLog
 from control.app.lifespan import lifespan_of
-from control.app.logs import configure_logs
 from control.app.plane import api_plane
 from control.app.server import api_server
-from control.app.settings import Settings, read_settings
+from control.app.settings import Settings
 from control.jobs.schedule import ScheduledJob, scheduled_jobs
 from control.operations.plane import Plane
 from control.signals.listener import WakeupListener
 from control.store.schema import head_revision
+from corral.logs import configure_logs
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
@@ -68,23 +68,14 @@ def create_app(settings: Settings, plane: Plane, *, sweeps: Sequence[ScheduledJo
     return app
 
 
-def app_from_environment() -> FastAPI:
-    """For `uvicorn --factory control.app.main:app_from_environment`."""
-    return _app(read_settings())
-
-
 def _operation_id(route: APIRoute) -> str:
     return f"{route.tags[0]}_{route.name}".replace(" ", "_")
 
 
-def _app(settings: Settings) -> FastAPI:
-    configure_logs(log_format=settings.log_format, level=settings.log_level)
-    return create_app(settings, api_plane(settings))
-
-
 def run_api(settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C; held claims are answered at once then, so that no host loses a poll."""
-    server = api_server(_app(settings), settings)
+    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
+    server = api_server(create_app(settings, api_plane(settings)), settings)
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn raises its signal once more when it has ended, and a process that ended in order should say so.
         signal.signal(number, _do_nothing)

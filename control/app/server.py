@@ -20,7 +20,7 @@ def api_server(app: FastAPI, settings: Settings) -> "ApiServer":
     """The server of an application; it takes no signals unless it runs in the main thread."""
     config = uvicorn.Config(
         app,
-        host=settings.host,
+        host=settings.address,
         port=settings.port,
         loop="uvloop",
         http="httptools",

@@ -1,30 +1,28 @@
 """The control plane's settings, read once by the entry point from environment variables `CORRAL_…`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from platformdirs import user_data_path
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from control.operations.plane import Timing
 from control.signals.client import redis_url
 from control.store.database import psycopg_url
+from corral.logs import LogFormat, LogLevel
 
-ENVIRONMENT_PREFIX = "CORRAL_"
 MIN_JOIN_TOKEN_LENGTH = 16
 _TIMING = Timing()
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
-class SettingsInvalid(Exception):
-    """Correct the environment variables that the message names."""
-
-
 class Settings(BaseSettings):
+    """Each is an environment variable: `CORRAL_` and the name in capitals."""
+
     model_config = SettingsConfigDict(
-        env_prefix=ENVIRONMENT_PREFIX, extra="ignore", frozen=True, hide_input_in_errors=True, env_ignore_empty=True
+        env_prefix="CORRAL_", extra="ignore", frozen=True, hide_input_in_errors=True, env_ignore_empty=True
     )
 
     database_url: SecretStr = Field(description="Postgres 15 or newer, as `postgresql://user:password@host:5432/name`.")
@@ -37,7 +35,7 @@ class Settings(BaseSettings):
         default_factory=lambda: user_data_path("corral") / "artifacts",
         description="The folder for screenshots and files of runs; all API processes must share it.",
     )
-    host: str = Field(default="127.0.0.1", description="The address that the API listens on.")
+    address: str = Field(default="127.0.0.1", description="The address that the API listens on.")
     port: int = Field(
         default=7700, ge=0, le=65_535, description="The port that the API listens on; 0 picks a free one."
     )
@@ -48,12 +46,10 @@ class Settings(BaseSettings):
         description="Requests that one API process works on at once, each with a database connection. A process opens"
         " up to 6 more for claims and its own upkeep.",
     )
-    log_format: Literal["console", "json"] = Field(
+    log_format: LogFormat = Field(
         default="console", description="`console` for people, `json` (one object per line) for machines."
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least level logged."
-    )
+    log_level: LogLevel = Field(default="info", description="The least level logged.")
     shutdown_seconds: Seconds = Field(
         default=10.0, description="How long requests that are being answered may go on after a SIGTERM."
     )
@@ -110,18 +106,3 @@ class Settings(BaseSettings):
             heartbeat_seconds=self.heartbeat_seconds,
             retention_days=self.retention_days,
         )
-
-
-def read_settings() -> Settings:
-    """The settings from the environment.
-
-    Raises:
-        SettingsInvalid: a variable is missing or wrong; the message names each, and never shows a value.
-    """
-    try:
-        return Settings()  # pyright: ignore[reportCallIssue] - the environment gives the arguments
-    except ValidationError as error:
-        lines = [
-            f"{ENVIRONMENT_PREFIX}{'.'.join(map(str, one['loc'])).upper()}: {one['msg']}" for one in error.errors()
-        ]
-        raise SettingsInvalid("\n".join(lines)) from None

@@ -20,7 +20,7 @@ LISTEN_CONNECT_LIMIT_SECONDS = 2.0
 LISTEN_HEALTH_SECONDS = 5
 
 
-class UnusableRedisUrl(ValueError):  # noqa: N818 - a fact about the setting
+class UnusableRedisUrl(ValueError):
     """Give the address of one Redis or Valkey server, as `redis://:password@host:6379/0`."""
 
 

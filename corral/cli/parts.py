@@ -26,12 +26,12 @@ def api() -> None:
 
 def jobs() -> int:
     """Run the control plane's jobs in Celery, with the settings of the API."""
-    from control.app.logs import configure_logs
     from control.jobs.worker import run_jobs
+    from corral.logs import configure_logs
 
     order_from_environment()
     settings = _settings()
-    configure_logs(log_format=settings.log_format, level=settings.log_level)
+    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
     return run_jobs(
         database_url=settings.database_url.get_secret_value(),
         redis_url=settings.redis_url.get_secret_value(),
@@ -42,12 +42,12 @@ def jobs() -> int:
 
 def beat() -> int:
     """Tick the jobs. One is enough; without any, the API does what is overdue."""
-    from control.app.logs import configure_logs
     from control.jobs.beat import run_beat
+    from corral.logs import configure_logs
 
     order_from_environment()
     settings = _settings()
-    configure_logs(log_format=settings.log_format, level=settings.log_level)
+    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
     return run_beat(redis_url=settings.redis_url.get_secret_value(), timing=settings.timing)
 
 
@@ -106,9 +106,10 @@ def database_failures() -> Generator[None]:
 
 
 def _settings() -> "Settings":
-    from control.app.settings import SettingsInvalid, read_settings
+    from control.app.settings import Settings
+    from corral.environment import SettingsInvalid, settings_from_environment
 
     try:
-        return read_settings()
+        return settings_from_environment(Settings)
     except SettingsInvalid as trouble:
         raise WrongUsage(f"the settings are not complete:\n{trouble}") from trouble

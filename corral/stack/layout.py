@@ -47,7 +47,7 @@ class Layout:
             "CORRAL_REDIS_URL": redis_url,
             "CORRAL_JOIN_TOKEN": self.join_token,
             "CORRAL_ARTIFACTS_DIR": str(self.folder.path / "artifacts"),
-            "CORRAL_HOST": LOOPBACK,
+            "CORRAL_ADDRESS": LOOPBACK,
             "CORRAL_PORT": str(self.ports.api),
         }
         if self.options.lease_seconds is not None:

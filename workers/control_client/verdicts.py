@@ -3,7 +3,7 @@
 from corral.contract.problems import Problem
 
 
-class Unreachable(Exception):  # noqa: N818 - a state of the world, not a fault
+class Unreachable(Exception):
     """No answer of the control plane came. Ask again: nothing is known about what it did."""
 
 
@@ -15,19 +15,19 @@ class Refused(Unreachable):
         self.problem = problem
 
 
-class CredentialRefused(Exception):  # noqa: N818
+class CredentialRefused(Exception):
     """The control plane does not know this token. A person has to look."""
 
 
-class LeaseLost(Exception):  # noqa: N818
+class LeaseLost(Exception):
     """This lease has ended; stop the run and claim again."""
 
 
-class StaleIncarnation(Exception):  # noqa: N818
+class StaleIncarnation(Exception):
     """A later life of this host has spoken; this one must end."""
 
 
-class ReportRefused(Exception):  # noqa: N818
+class ReportRefused(Exception):
     """This report will never be recorded. Keep it as evidence and stop sending it."""
 
     def __init__(self, problem: Problem) -> None:

@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
     ADB_FAILED = 5
 
 
-class CannotStart(Exception):  # noqa: N818
+class CannotStart(Exception):
     """This host cannot begin its life; the message says what is wrong and what would be right."""
 
     exit_code: ClassVar[ExitCode]

@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 import structlog
-from pydantic import ValidationError
 
+from corral.environment import SettingsInvalid, settings_from_environment
 from corral.failpoints import order_from_environment
 from corral.flow.commands.union import SUPPORTED_COMMANDS
+from corral.logs import configure_logs
 from workers.assignment.executor import AssignmentExecutor
 from workers.assignment.spool import Spool
 from workers.control_client.client import ControlClient
@@ -19,7 +20,6 @@ from workers.device.discovery import DeviceWatcher
 from workers.host.adb_fleet import AdbFleet
 from workers.host.host import Host
 from workers.host.life import CannotStart, ExitCode, HostLife, exit_code_of
-from workers.host.log_output import write_log
 from workers.host.registration import identify_host
 from workers.host.settings import HostSettings
 from workers.host.signals import end_by_signals
@@ -38,11 +38,11 @@ def main() -> int:
     """Read the settings from the environment and run a host with them; returns the exit code."""
     order_from_environment()
     try:
-        settings = HostSettings()  # pyright: ignore[reportCallIssue] - the environment fills it
-    except ValidationError as error:
+        settings = settings_from_environment(HostSettings)
+    except SettingsInvalid as error:
         sys.stderr.write(f"the settings of this host are not complete:\n{error}\n")
         return ExitCode.NOT_CONFIGURED
-    write_log(log_format=settings.log_format, log_level=settings.log_level)
+    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
     return asyncio.run(run_host(settings))
 
 

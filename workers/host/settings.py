@@ -2,13 +2,14 @@
 
 import socket
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import platformdirs
 from pydantic import AnyHttpUrl, Field, SecretStr, TypeAdapter, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from corral.contract.models import LabelKey, LabelValue, Line
+from corral.logs import LogFormat, LogLevel
 
 _URL = TypeAdapter(AnyHttpUrl)
 
@@ -26,7 +27,7 @@ class HostSettings(BaseSettings):
 
     api_url: str = Field(
         validation_alias="CORRAL_API_URL",
-        description="Where the control plane's API is: `http://127.0.0.1:8000`. The host only ever calls out to it.",
+        description="Where the control plane's API is: `http://127.0.0.1:7700`. The host only ever calls out to it.",
     )
     join_token: SecretStr | None = Field(
         default=None,
@@ -56,8 +57,8 @@ class HostSettings(BaseSettings):
         ge=0,
         description="How long work may go on after the first SIGTERM; what is left is stopped, to be run elsewhere.",
     )
-    log_format: Literal["console", "json"] = Field(default="console", description="How log lines look.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
+    log_format: LogFormat = Field(default="console", description="How log lines look.")
+    log_level: LogLevel = Field(default="info", description="What is logged.")
 
     @field_validator("api_url")
     @classmethod

@@ -23,9 +23,7 @@ LIMIT_SECONDS = 30.0
 
 @pytest.fixture
 def process(settings: Settings, plane: Plane) -> Iterator["subprocess.Popen[bytes]"]:
-    code = (
-        "from control.app.main import run_api; from control.app.settings import read_settings; run_api(read_settings())"
-    )
+    code = "from control.app.main import run_api; from control.app.settings import Settings; run_api(Settings())"
     environment = {
         **os.environ,
         "CORRAL_DATABASE_URL": settings.database_url.get_secret_value(),

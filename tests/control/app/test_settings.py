@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from control.app.settings import Settings, SettingsInvalid, read_settings
+from control.app.settings import Settings
+from corral.environment import SettingsInvalid, settings_from_environment
 
 ROOT = Path(__file__).parents[3]
 REQUIRED = {"database_url": "postgresql://corral:secret@db/corral", "redis_url": "redis://:secret@cache:6379/0"}
@@ -20,9 +21,9 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CORRAL_LEASE_SECONDS", "6")
-    settings = read_settings()
+    settings = settings_from_environment(Settings)
     assert settings.timing.lease_seconds == 6
-    assert (settings.host, settings.port) == ("127.0.0.1", 7700)
+    assert (settings.address, settings.port) == ("127.0.0.1", 7700)
     assert "secret" not in repr(settings)
 
 
@@ -43,7 +44,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch):
 def test_a_wrong_setting_is_named_and_its_value_is_not_shown(monkeypatch: pytest.MonkeyPatch, name: str, value: str):
     monkeypatch.setenv(f"CORRAL_{name.upper()}", value)
     with pytest.raises(SettingsInvalid) as invalid:
-        read_settings()
+        settings_from_environment(Settings)
     assert str(invalid.value).startswith(f"CORRAL_{name.upper()}: ")
     assert "secret" not in str(invalid.value)
 
@@ -51,7 +52,7 @@ def test_a_wrong_setting_is_named_and_its_value_is_not_shown(monkeypatch: pytest
 def test_a_missing_setting_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("CORRAL_DATABASE_URL")
     with pytest.raises(SettingsInvalid, match="CORRAL_DATABASE_URL: Field required"):
-        read_settings()
+        settings_from_environment(Settings)
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)

@@ -19,20 +19,20 @@ from corral.stack.valkey import EmbeddedValkey
 JOBS = """
 import sys
 from pathlib import Path
-from control.app.logs import configure_logs
+from corral.logs import configure_logs
 from control.jobs.worker import run_jobs
 from control.operations.plane import Timing
-configure_logs(log_format="json", level="info")
+configure_logs(log_format="json", log_level="info")
 database_url, redis_url, folder = sys.argv[1:]
 timing = Timing(lease_seconds=2, claim_limit_seconds=60)
 sys.exit(run_jobs(database_url=database_url, redis_url=redis_url, artifacts_folder=Path(folder), timing=timing))
 """
 BEAT = """
 import sys
-from control.app.logs import configure_logs
+from corral.logs import configure_logs
 from control.jobs.beat import run_beat
 from control.operations.plane import Timing
-configure_logs(log_format="json", level="info")
+configure_logs(log_format="json", log_level="info")
 sys.exit(run_beat(redis_url=sys.argv[1], timing=Timing(lease_seconds=2)))
 """
 

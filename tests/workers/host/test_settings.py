@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
+from corral.environment import SettingsInvalid, settings_from_environment
 from workers.host.settings import HostSettings
 
 
@@ -32,14 +32,16 @@ def test_settings_come_from_the_environment(monkeypatch):
         ("CORRAL_HOST_ADB_CONNECT", "127.0.0.1", "host:port"),
         ("CORRAL_HOST_ADB_PORT", "5037", "5037 belongs to the adb that people use by hand"),
         ("CORRAL_HOST_LABELS", '{"no spaces please": "x"}', "pattern"),
+        ("CORRAL_HOST_LABELS", "site=here", "is not JSON"),
         ("CORRAL_HOST_DRAIN_LIMIT_SECONDS", "-1", "greater than or equal to 0"),
         ("CORRAL_HOST_LOG_FORMAT", "xml", "console"),
     ],
 )
 def test_a_setting_that_cannot_be_meant_is_refused_with_what_would_be_right(monkeypatch, name, value, said):
     monkeypatch.setenv(name, value)
-    with pytest.raises(ValidationError, match=said):
-        HostSettings()
+    with pytest.raises(SettingsInvalid, match=said) as invalid:
+        settings_from_environment(HostSettings)
+    assert str(invalid.value).startswith(name)
 
 
 def test_every_setting_says_what_it_is_for():

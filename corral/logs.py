@@ -1,19 +1,25 @@
-"""Where log lines go and what they look like: one place for ours and for those of the libraries."""
+"""Where log lines go and what they look like: one place for the control plane, the host, and the libraries of both."""
 
 import logging
 import logging.config
 import sys
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import structlog
 from structlog.typing import Processor
+
+LogFormat: TypeAlias = Literal["console", "json"]
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 #: What these say at `info` is said better by our own lines.
 QUIET_LIBRARIES = ("alembic", "httpx", "uvicorn.access", "uvicorn.error", "watchfiles")
 
 
-def configure_logs(*, log_format: str, level: str) -> None:
-    """Send everything to standard error, as lines for people (`console`) or as JSON (`json`)."""
+def configure_logs(*, log_format: LogFormat, log_level: LogLevel) -> None:
+    """Send everything to standard error, as lines for people (`console`) or as JSON (`json`).
+
+    Called once in a process, by its entry point.
+    """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -21,17 +27,17 @@ def configure_logs(*, log_format: str, level: str) -> None:
     ]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
+        wrapper_class=structlog.make_filtering_bound_logger(log_level),
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    logging.config.dictConfig(_stdlib(shared, _renderers(log_format), level.upper()))
+    logging.config.dictConfig(_stdlib(shared, _renderers(log_format), log_level.upper()))
 
 
-def _renderers(log_format: str) -> list[Processor]:
+def _renderers(log_format: LogFormat) -> list[Processor]:
     if log_format == "json":
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    # A plain traceback: the pretty one prints local variables, and those may hold secrets.
+    # A plain traceback: the pretty one prints local variables, and those hold credentials and what a flow types.
     return [
         structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)
     ]

@@ -8,8 +8,8 @@ import pytest
 
 SCRIPT = """
 import logging, sys, structlog
-from control.app.logs import configure_logs
-configure_logs(log_format=sys.argv[1], level="info")
+from corral.logs import configure_logs
+configure_logs(log_format=sys.argv[1], log_level="info")
 log = structlog.get_logger()
 log.debug("unheard")
 log.info("task.assigned", task_id="7")
