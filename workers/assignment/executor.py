@@ -22,7 +22,7 @@ from workers.run.runner import WorkflowRunner
 log = structlog.get_logger()
 
 
-class DeviceGone(Exception):  # noqa: N818
+class DeviceGone(Exception):
     """The device is not there any more; another attempt may find one."""
 
 

@@ -2,23 +2,35 @@
 
 import asyncio
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import ParamSpec
 
 import structlog
 
+from corral.contract.problems import ProblemCode
 from corral.failpoints import failpoint
 from workers.assignment.backoff import backoff_seconds
 from workers.assignment.spool import Spool, SpooledReport
 from workers.clock import pause
 from workers.control_client.client import ControlClient
-from workers.control_client.verdicts import CredentialRefused, ReportRefused, Unreachable
+from workers.control_client.verdicts import CredentialRefused, Refused, ReportRefused, Unreachable
 
 #: A report is small, and nothing else waits behind it.
 REPORT_SECONDS = 10.0
+#: In a row, which takes about a minute: a report that the control plane cannot judge, though it answers, must not keep
+#: a host from working.
+ANSWERS_WITHOUT_VERDICT = 12
 
 Arguments = ParamSpec("Arguments")
 
 log = structlog.get_logger()
+
+
+class _Outcome(Enum):
+    VERDICT = auto()
+    #: The control plane itself said that it could not judge this report.
+    NO_VERDICT = auto()
+    SILENCE = auto()
 
 
 class Reporter:
@@ -31,6 +43,7 @@ class Reporter:
         self._client = client
         self._spool = spool
         self._hurried = asyncio.Event()
+        self._former: set[asyncio.Task[bool]] = set()
 
     def hurry(self) -> None:
         """From now on each report is tried once more and then left in the spool for the next life of this host."""
@@ -40,26 +53,53 @@ class Reporter:
         """Spool a report and deliver it. False if it had to stay in the spool."""
         await _on_disk(self._spool.put, spooled)
         failpoint("result.spooled")
-        return await self.deliver(spooled)
+        return await self._deliver(spooled)
 
     async def deliver_spool(self) -> None:
-        """Deliver what a former life of this host left behind."""
-        waiting = await asyncio.to_thread(self._spool.waiting)
-        await asyncio.gather(*(self.deliver(spooled) for spooled in waiting))
+        """Deliver what a former life of this host left behind.
 
-    async def deliver(self, spooled: SpooledReport) -> bool:
+        A report that the control plane cannot judge, though it answers, is waited for only so long. It is sent on
+        beside what follows, until `end_delivery`.
+        """
+        waiting = await asyncio.to_thread(self._spool.waiting)
+        await asyncio.gather(*(self._deliver_former(spooled) for spooled in waiting))
+
+    async def end_delivery(self) -> None:
+        """Try once more what is still being sent of the spool, and leave the rest there."""
+        self.hurry()
+        await asyncio.gather(*self._former)
+
+    async def _deliver_former(self, spooled: SpooledReport) -> None:
+        stuck = asyncio.Event()
+        delivery = asyncio.create_task(self._deliver(spooled, on_stuck=stuck.set))
+        self._former.add(delivery)
+        told = asyncio.create_task(stuck.wait())
+        await asyncio.wait({delivery, told}, return_when=asyncio.FIRST_COMPLETED)
+        told.cancel()
+        if delivery.done():
+            delivery.result()
+        else:
+            log.error("result.stuck", lease_id=str(spooled.lease_id), task_id=str(spooled.task_id))
+
+    async def _deliver(self, spooled: SpooledReport, *, on_stuck: Callable[[], None] = lambda: None) -> bool:
         """Send a spooled report until there is a verdict. False if it was given up for this life."""
+        answers_in_a_row = 0
         for wait_seconds in backoff_seconds():
             is_last = self._hurried.is_set()
-            if await self._has_verdict(spooled):
+            outcome = await self._send(spooled)
+            if outcome is _Outcome.VERDICT:
                 return True
+            # Silence may be an outage, after which the report is taken: what comes before that does not count.
+            answers_in_a_row = answers_in_a_row + 1 if outcome is _Outcome.NO_VERDICT else 0
+            if answers_in_a_row == ANSWERS_WITHOUT_VERDICT:
+                on_stuck()
             if is_last:
                 break
             await pause(wait_seconds, until=self._hurried)
         log.warning("result.left_in_spool", lease_id=str(spooled.lease_id), task_id=str(spooled.task_id))
         return False
 
-    async def _has_verdict(self, spooled: SpooledReport) -> bool:
+    async def _send(self, spooled: SpooledReport) -> _Outcome:
         known = log.bind(lease_id=str(spooled.lease_id), task_id=str(spooled.task_id))
         try:
             reply = await self._client.report(
@@ -68,16 +108,17 @@ class Reporter:
         except ReportRefused as refused:
             known.warning("result.refused", error=str(refused), status=spooled.report.status)
             await _on_disk(self._spool.refuse, spooled, refused.problem)
-            return True
+            return _Outcome.VERDICT
         except (Unreachable, CredentialRefused) as error:
             known.warning("result.not_delivered", error=str(error))
             if isinstance(error, CredentialRefused):
                 self._on_credential_refused()
-            return False
+            is_outage = not isinstance(error, Refused) or error.problem.code is ProblemCode.NOT_READY
+            return _Outcome.SILENCE if is_outage else _Outcome.NO_VERDICT
         failpoint("result.acknowledged")
         known.info("result.acknowledged", status=reply.status, task_status=reply.task_status)
         await _on_disk(self._spool.remove, spooled.lease_id)
-        return True
+        return _Outcome.VERDICT
 
 
 async def _on_disk(write: Callable[Arguments, None], *args: Arguments.args, **kwargs: Arguments.kwargs) -> None:

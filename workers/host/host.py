@@ -77,6 +77,7 @@ class Host:
                 await self._work()
         finally:
             hurry.cancel()
+            await self._reporter.end_delivery()
         log.info("host.stopped", exit_code=int(self._life.exit_code))
         return self._life.exit_code
 

@@ -1,6 +1,7 @@
 """A host against a control plane that speaks the wire: starts, claims, drains, ends."""
 
 import asyncio
+import json
 import threading
 import time
 import uuid
@@ -9,8 +10,9 @@ import pytest
 
 from corral.contract.fleet import DeviceState
 from corral.contract.host_protocol import TerminalResultRequest
-from tests.workers.host.far_side import HOST_ID, Dropped, FarSide, Lost, Page, until
+from tests.workers.host.far_side import HOST_ID, Dropped, FarSide, Lost, Page, problem, until
 from tests.workers.host.scripted import ScriptedExecution, ScriptedFleet
+from workers.assignment import reporter
 from workers.assignment.execution import AssignmentExecutionResult
 from workers.assignment.spool import Spool, SpooledReport
 from workers.control_client.client import ControlClient
@@ -193,6 +195,46 @@ async def test_the_spool_of_a_former_life_is_delivered_before_the_next_is_announ
     await until(lambda: far_side.made("heartbeat"))
     assert [call.route for call in far_side.calls][:4] == ["result", "result", "result", "heartbeat"]
     assert bench.spool.waiting() == []
+
+
+async def test_a_report_that_the_control_plane_cannot_judge_holds_up_no_start_and_is_sent_on(
+    bench, far_side, monkeypatch
+):
+    monkeypatch.setattr(reporter, "ANSWERS_WITHOUT_VERDICT", 3)
+    former = SpooledReport(lease_id=uuid.uuid4(), task_id=uuid.uuid4(), report=TerminalResultRequest(status="done"))
+    bench.spool.put(former)
+    crash = Page(500, json.dumps(problem(500, "internal_error")[1]))
+    far_side.order("result", crash, crash, Page(502), crash, crash, *[crash] * 2)
+    bench.start()
+    await bench.run_a_task("A")
+    # The proxy's page may mean an outage: the count began anew behind it.
+    assert [call.route for call in far_side.calls].index("heartbeat") >= 6
+    # Known to nobody by now: the report is refused, and kept as evidence.
+    await until(lambda: bench.spool.waiting() == [])
+    assert len(far_side.made("result")) == 8
+
+
+async def test_a_control_plane_that_is_not_ready_is_waited_for(bench, far_side, monkeypatch):
+    monkeypatch.setattr(reporter, "ANSWERS_WITHOUT_VERDICT", 1)
+    bench.spool.put(
+        SpooledReport(lease_id=uuid.uuid4(), task_id=uuid.uuid4(), report=TerminalResultRequest(status="done"))
+    )
+    far_side.order("result", *[Page(503, json.dumps(problem(503, "not_ready")[1]))] * 3)
+    bench.start()
+    await until(lambda: far_side.made("heartbeat"))
+    assert [call.route for call in far_side.calls][:5] == ["result"] * 4 + ["heartbeat"]
+
+
+async def test_a_host_that_ends_leaves_a_report_that_cannot_be_judged_in_the_spool(bench, far_side, monkeypatch):
+    monkeypatch.setattr(reporter, "ANSWERS_WITHOUT_VERDICT", 1)
+    former = SpooledReport(lease_id=uuid.uuid4(), task_id=uuid.uuid4(), report=TerminalResultRequest(status="done"))
+    bench.spool.put(former)
+    far_side.always["result"] = Page(500, json.dumps(problem(500, "internal_error")[1]))
+    running = bench.start()
+    await until(lambda: far_side.made("claim"))
+    bench.life.drain()
+    assert await running is ExitCode.OK
+    assert bench.spool.waiting() == [former]
 
 
 async def test_a_host_that_is_told_to_end_while_it_delivers_the_spool_leaves_the_report_there(bench, far_side):
