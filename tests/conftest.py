@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import psycopg
 import pytest
@@ -11,12 +12,21 @@ import pytest
 from control.store.schema import migrate
 from corral.stack.postgres import EmbeddedPostgres
 from corral.stack.valkey import EmbeddedValkey
+from tests.scheduling import ByFile, in_order
 
 #: Tests trade durability for speed; nothing here survives the process anyway.
 FAST = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
 TEMPLATE = "corral_template"
 
 _numbers = itertools.count(1)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    in_order(items)
 
 
 @pytest.fixture(scope="session")

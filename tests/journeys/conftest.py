@@ -30,13 +30,6 @@ class Site:
         return [phone for phones in self.phones.values() for phone in phones]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All journeys go to one test process: a second laboratory would cost more than it saves."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.xdist_group("laboratory"))
-
-
 @pytest.fixture(scope="session")
 def _site(
     postgres: EmbeddedPostgres, valkey: EmbeddedValkey, tmp_path_factory: pytest.TempPathFactory
