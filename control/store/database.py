@@ -62,6 +62,8 @@ class Database:
                 max_overflow=0,
                 pool_timeout=LOCK_TIMEOUT_MS / 1000,
                 pool_pre_ping=True,
+                # An error that shows its statement would log what flows type, and hashes of credentials.
+                hide_parameters=True,
                 connect_args={
                     "application_name": application_name,
                     "connect_timeout": 5,
