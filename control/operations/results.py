@@ -71,7 +71,9 @@ def _end_task(tx: Transaction, lease: RowMapping, host_id: UUID, report: Termina
     if changed is None:
         # Nothing is changed: the transaction ends here, and the lease lives on.
         raise CancelNotRequested(
-            "nobody asked to cancel this task; report it as done or failed", task_id=str(lease["task_id"])
+            "nobody asked to cancel this task; report it as done or failed",
+            lease_id=str(lease["lease_id"]),
+            task_id=str(lease["task_id"]),
         )
     return changed
 

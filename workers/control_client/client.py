@@ -125,7 +125,7 @@ class ControlClient:
         try:
             reply = await exchange(self._rest, request, TerminalResultResponse, timeout_seconds=timeout_seconds)
         except Refused as refused:
-            if refused.problem.code in _FINAL_FOR_A_REPORT and _is_about(refused.problem, lease_id, task_id):
+            if refused.problem.code in _FINAL_FOR_A_REPORT and _is_about(refused.problem, lease_id):
                 raise ReportRefused(refused.problem) from refused
             raise
         if reply.task_id != task_id:
@@ -165,9 +165,6 @@ def _names(problem: Problem, lease_id: UUID) -> bool:
     return problem.context.get("lease_id") == str(lease_id)
 
 
-def _is_about(problem: Problem, lease_id: UUID, task_id: UUID) -> bool:
-    """A refusal of a report's form cannot name what it was about; one of its content names its lease or its task."""
-    if problem.code in {ProblemCode.INVALID_REQUEST, ProblemCode.BODY_TOO_LARGE}:
-        return True
-    is_about_task = "lease_id" not in problem.context and problem.context.get("task_id") == str(task_id)
-    return _names(problem, lease_id) or is_about_task
+def _is_about(problem: Problem, lease_id: UUID) -> bool:
+    """A refusal of a report's form cannot name what it was about; one of its content names its lease."""
+    return problem.code in {ProblemCode.INVALID_REQUEST, ProblemCode.BODY_TOO_LARGE} or _names(problem, lease_id)

@@ -57,7 +57,8 @@ def test_a_renewal_without_a_body_is_a_renewal(api: httpx.Client, fleet: Fleet):
 
 def test_a_cancel_is_in_every_renewal_until_the_task_has_ended(api: httpx.Client, fleet: Fleet, user: dict[str, str]):
     host, assignment = claimed(api, fleet)
-    problem(host.report(assignment["lease_id"], "cancelled"), 409, "cancel_not_requested")
+    refused = problem(host.report(assignment["lease_id"], "cancelled"), 409, "cancel_not_requested")
+    assert refused["context"]["lease_id"] == assignment["lease_id"]
     assert api.post(f"/v1/tasks/{assignment['task_id']}/cancel", headers=user).status_code == 202
     for _ in range(2):
         assert host.renew(assignment["lease_id"], cancel_seen=True).json()["cancel_requested"] is True
