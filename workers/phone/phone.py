@@ -18,8 +18,7 @@ from workers.phone.touch import Touch
 #: What we speak; what is not listed here adb does not use.
 _FEATURES = "shell_v2,cmd,stat_v2,ls_v2,fixed_push_mkdir"
 
-
-_SDK_LEVELS = {"11": 30, "12": 31, "13": 33, "14": 34, "15": 35, "16": 36}
+_ANDROID_VERSION, _SDK = "15", "35"
 _SETTINGS = {
     ("system", "screen_brightness"): "102",
     ("system", "screen_brightness_mode"): "0",
@@ -44,12 +43,10 @@ class Phone:
         *,
         apps: Sequence[AppDescription] = (),
         model: str = "Corral Phone",
-        android_release: str = "15",
         log_file: Path | None = None,
     ) -> None:
         self.serial = serial
         self.model = model
-        self.android_release = android_release
         self.battery = Battery()
         self.files = Files()
         self.faults = Faults()
@@ -64,25 +61,27 @@ class Phone:
     @property
     def banner(self) -> str:
         """How adbd introduces the phone; these properties are what `adb devices -l` shows."""
-        name = self.model.lower().replace(" ", "_")
-        properties = {"ro.product.name": name, "ro.product.model": self.model, "ro.product.device": name}
+        properties = {
+            "ro.product.name": self._product,
+            "ro.product.model": self.model,
+            "ro.product.device": self._product,
+        }
         return "device::" + "".join(f"{key}={value};" for key, value in properties.items()) + f"features={_FEATURES}"
 
     @property
     def properties(self) -> dict[str, str]:
         """What `getprop` knows."""
-        name = self.model.lower().replace(" ", "_")
         return {
             "ro.serialno": self.serial,
             "ro.boot.serialno": self.serial,
             "ro.product.model": self.model,
             "ro.product.brand": "Corral",
             "ro.product.manufacturer": "Corral",
-            "ro.product.name": name,
-            "ro.product.device": name,
+            "ro.product.name": self._product,
+            "ro.product.device": self._product,
             "ro.product.cpu.abi": "arm64-v8a",
-            "ro.build.version.release": self.android_release,
-            "ro.build.version.sdk": str(_SDK_LEVELS.get(self.android_release, 35)),
+            "ro.build.version.release": _ANDROID_VERSION,
+            "ro.build.version.sdk": _SDK,
             "ro.build.type": "user",
             "ro.debuggable": "0",
             "ro.sf.lcd_density": str(metrics.DENSITY_DPI),
@@ -90,6 +89,10 @@ class Phone:
             "sys.boot_completed": "1",
             "init.svc.bootanim": "stopped",
         }
+
+    @property
+    def _product(self) -> str:
+        return self.model.lower().replace(" ", "_")
 
     @property
     def link_state(self) -> LinkState:

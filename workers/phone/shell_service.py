@@ -20,7 +20,7 @@ _PACKET = struct.Struct("<BI")
 _INTERRUPT, _END_OF_INPUT, _ERASE = 3, 4, b"\x7f\b"
 #: A client that sends more than this as the input of a command has mistaken it for a push.
 _MAX_STDIN_BYTES = 8 * 1024 * 1024
-_READS_INPUT = ("cat", "grep", "wc", "head", "base64")
+_READS_INPUT = ("cat", "grep", "wc", "base64")
 
 
 class ShellService:

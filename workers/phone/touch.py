@@ -89,15 +89,16 @@ class Touch:
 
     def _swipe_screen(self, start: Point, end: Point) -> bool:
         """Do what the screen says about such a swipe; False when it says nothing."""
-        app = self._display.front
-        for swipe in app.screen.swipes if app is not None and not app.is_loading(monotonic_seconds()) else ():
+        app, now = self._display.front, monotonic_seconds()
+        if app is None or app.is_loading(now):
+            return False
+        for swipe in app.screen.swipes:
             if (
                 swipe.finger in {None, _direction(start, end)}
                 and (swipe.start is None or _region(swipe.start, self._display.bounds).contains(*start))
                 and (swipe.end is None or _region(swipe.end, self._display.bounds).contains(*end))
             ):
-                if app is not None:
-                    app.happen(swipe.effects, now=monotonic_seconds())
+                app.happen(swipe.effects, now=now)
                 return True
         return False
 

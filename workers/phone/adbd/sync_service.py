@@ -78,7 +78,7 @@ async def _send(stream: Stream, files: Files, path_and_mode: str) -> None:
             return
         content += await stream.read_exactly(number)
     try:
-        permissions = int(mode) if mode.isdigit() else 0o660
+        permissions = int(mode) if mode.isdecimal() else 0o660
         files.write(path, bytes(content), permissions=permissions, modified_at=number)
     except FileRefused as refused:
         await _fail(stream, f"couldn't create file: {refused}")

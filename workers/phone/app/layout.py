@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from workers.phone.app import metrics
 from workers.phone.app.effects import Conditions
-from workers.phone.app.nodes import Box, Node, Row, Scroll, Text, TextField, Toggleable, children
+from workers.phone.app.nodes import Box, Icon, Node, Row, Scroll, Text, TextField, Toggleable, children
 from workers.phone.app.placed import Bounds, Placed
-from workers.phone.app.words import Value, Values, fill
+from workers.phone.app.words import Values, fill
 
 _HIDDEN_LETTER = "•"
 
@@ -126,6 +126,7 @@ class Layout:
     def _leaf(self, item: Shown, bounds: Bounds, *, inside: tuple[Placed, ...], scroll_range_px: int = 0) -> Placed:
         node, values = item.node, item.values
         is_field = isinstance(node, TextField)
+        sign = node.sign if isinstance(node, Icon) else ""
         typed = str(values[node.bind]) if isinstance(node, TextField) else ""
         is_password = isinstance(node, TextField) and node.password
         hint = fill(node.hint, values) if isinstance(node, TextField) else ""
@@ -139,9 +140,10 @@ class Layout:
             text=field_text if is_field else item.text,
             hint=hint,
             resource_id=_resource_id(fill(node.id, values), self._package),
-            desc=fill(node.desc, values) or (node.sign if node.kind == "icon" and not node.desc else ""),
+            desc=fill(node.desc, values) or (sign if not node.desc else ""),
             colour=node.colour or "",
-            size=node.size if isinstance(node, Text) else node.sign if node.kind == "icon" else "",
+            size=node.size if isinstance(node, Text) else "",
+            sign=sign,
             is_clickable=node.is_clickable,
             is_long_clickable=bool(node.long_press) or is_field,
             is_enabled=_holds(node.enabled, values),
@@ -154,7 +156,7 @@ class Layout:
             is_selected=_holds(node.selected, values),
             children=inside,
             node=node,
-            item=_item(values),
+            item=values.get("item"),
             key=item.key,
             scroll_range_px=scroll_range_px,
         )
@@ -183,10 +185,6 @@ def _spot(place: tuple[int | str, int | str, int | str, int | str], surrounding:
 
 def _holds(value: bool | Conditions, values: Values) -> bool:  # noqa: FBT001 - a field of the description
     return value if isinstance(value, bool) else all(condition.holds(values) for condition in value)
-
-
-def _item(values: Values) -> Value | None:
-    return values.get("item")
 
 
 def _resource_id(name: str, package: str) -> str:

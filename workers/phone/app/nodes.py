@@ -45,6 +45,8 @@ class _Node(Strict):
     """
 
     android_class: ClassVar[str]
+    #: Clickable for Android even where the description says nothing of taps.
+    takes_taps: ClassVar[bool] = False
 
     id: str = ""
     desc: str = ""
@@ -65,54 +67,47 @@ class _Node(Strict):
 
     @property
     def is_clickable(self) -> bool:
-        return bool(self.tap or self.double_tap)
+        return self.takes_taps or bool(self.tap or self.double_tap)
 
     @property
     def label(self) -> str:
         return ""
 
 
-class Text(_Node):
+class _Labelled(_Node):
+    text: str
+
+    @property
+    def label(self) -> str:
+        return self.text
+
+
+class Text(_Labelled):
     android_class = "android.widget.TextView"
     kind: Literal["text"]
-    text: str
     size: Literal["small", "body", "large", "huge"] = "body"
 
-    @property
-    def label(self) -> str:
-        return self.text
 
-
-class Button(_Node):
+class Button(_Labelled):
     android_class = "android.widget.Button"
+    takes_taps = True
     kind: Literal["button"]
-    text: str
-
-    @property
-    def is_clickable(self) -> bool:
-        return True
-
-    @property
-    def label(self) -> str:
-        return self.text
 
 
 class Icon(_Node):
     """A round button with a sign instead of words; say in `desc` what it is."""
 
     android_class = "android.widget.ImageButton"
+    takes_taps = True
     kind: Literal["icon"]
     sign: str = Field(max_length=3)
-
-    @property
-    def is_clickable(self) -> bool:
-        return True
 
 
 class TextField(_Node):
     """Holds what is typed in the variable `bind`."""
 
     android_class = "android.widget.EditText"
+    takes_taps = True
     kind: Literal["field"]
     bind: str
     hint: str = ""
@@ -121,24 +116,12 @@ class TextField(_Node):
     #: Happens on Enter.
     submit: Effects = ()
 
-    @property
-    def is_clickable(self) -> bool:
-        return True
 
-
-class Toggleable(_Node):
+class Toggleable(_Labelled):
     """A tap turns the true/false variable `bind` over, then does what `tap` says."""
 
+    takes_taps = True
     bind: str
-    text: str
-
-    @property
-    def is_clickable(self) -> bool:
-        return True
-
-    @property
-    def label(self) -> str:
-        return self.text
 
 
 class Switch(Toggleable):

@@ -58,6 +58,7 @@ class Placed:
     desc: str = ""
     colour: str = ""
     size: str = ""
+    sign: str = ""
     is_clickable: bool = False
     is_long_clickable: bool = False
     is_enabled: bool = True

@@ -93,18 +93,16 @@ class RunningApp:
             else:
                 self._apply(effect, item, now=now)
 
-    def settle(self, now: float) -> bool:
-        """Let everything happen that is due; True when something changed."""
+    def settle(self, now: float) -> None:
+        """Let everything happen that is due."""
         due = sorted(
             (pending for pending in self._pending if pending.due_at <= now), key=lambda pending: pending.due_at
         )
         self._pending = [pending for pending in self._pending if pending.due_at > now]
         for pending in due:
             self._apply(pending.effect, pending.item, now=now)
-        is_toast_over = bool(self.toast) and now >= self._toast_until
-        if is_toast_over:
+        if now >= self._toast_until:
             self.toast = ""
-        return bool(due) or is_toast_over
 
     def is_loading(self, now: float) -> bool:
         return now < self.visit.opened_at + self.screen.after_ms / 1000

@@ -105,7 +105,7 @@ class _Painter(Strokes):
         left = (node.bounds.left + node.bounds.right - side) // 2
         square = Bounds(left, node.bounds.top, left + side, node.bounds.top + side)
         self.surface(square, self.ink(node, node.colour or ACCENT), radius=side // 3)
-        self.line(node.size, square, PAPER, side // 2, is_centred=True)
+        self.line(node.sign, square, PAPER, side // 2, is_centred=True)
 
     def _field(self, node: Placed) -> None:
         outline = ACCENT if node.is_focused else LINE

@@ -3,12 +3,14 @@ r"""Turns a line of shell into steps. Knows quotes, `$NAME`, `$?`, `;`, `&&`, `|
 What a phone's `sh` has beyond that (`$(…)`, loops, patterns) is refused by name rather than misread.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 Connector = Literal["", "&&", "||"]
 
 _OPERATORS = ("&&", "||", ";", "|", "\n", "&")
+_VARIABLE = re.compile(r"[?$]|[A-Za-z_][A-Za-z0-9_]*")
 _SPECIAL = frozenset(" \t\n;|&<>()'\"\\$`#")
 
 
@@ -184,14 +186,11 @@ class _Parser:
         rest = self._line[self._at :]
         if rest.startswith(("(", "{")):
             raise ShellSyntaxError(f"unexpected '${rest[0]}': this phone's shell has no substitutions")
-        name = rest[:1] if rest[:1] in {"?", "$"} else ""
-        while not name or name.isidentifier():
-            longer = rest[: len(name) + 1]
-            if len(longer) == len(name) or not longer.isidentifier():
-                break
-            name = longer
-        self._at += len(name)
-        return Variable(name) if name else "$"
+        name = _VARIABLE.match(rest)
+        if name is None:
+            return "$"
+        self._at += name.end()
+        return Variable(name.group())
 
 
 def _joined(parts: list[str | Variable]) -> tuple[str | Variable, ...]:
