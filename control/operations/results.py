@@ -81,10 +81,10 @@ def _end_task(tx: Transaction, lease: RowMapping, host_id: UUID, report: Termina
 def _answer_from_attempt(
     tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalResultRequest
 ) -> TerminalResultResponse:
-    attempt = attempts.attempt_by_lease(tx, lease_id=lease_id, host_id=host_id)
+    attempt = attempts.attempt_by_lease(tx, lease_id=lease_id, host_id=host_id, report=_comparable(report))
     if attempt is None or attempt["report"] is None:
         raise stale_lease(lease_id)
-    if attempt["report"] != _comparable(report):
+    if not attempt["is_recorded"]:
         raise ResultConflict(
             "another result is recorded for this lease", lease_id=str(lease_id), recorded=attempt["report"]
         )

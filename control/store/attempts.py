@@ -56,17 +56,21 @@ def end_attempt(
     )
 
 
-def attempt_by_lease(tx: Transaction, *, lease_id: UUID, host_id: UUID) -> RowMapping | None:
-    """The attempt that a lease belonged to, with the status that its task has now."""
+def attempt_by_lease(
+    tx: Transaction, *, lease_id: UUID, host_id: UUID, report: dict[str, Any] | None = None
+) -> RowMapping | None:
+    """The attempt that a lease belonged to, and whether this report is the one that is recorded."""
     return tx.row(
         """
-        SELECT attempt.task_id, attempt.attempt, attempt.status, attempt.report, attempt.finished_at,
-               task.status AS task_status, corral_now() - attempt.finished_at AS ended_for
+        SELECT attempt.task_id, attempt.attempt, attempt.status, attempt.report, task.status AS task_status,
+               attempt.report = CAST(:report AS jsonb) AS is_recorded, corral_now() - attempt.finished_at AS ended_for
         FROM task_attempts AS attempt JOIN scheduled_tasks AS task USING (task_id)
         WHERE attempt.lease_id = :lease_id AND attempt.host_id = :host_id
         """,
         lease_id=lease_id,
         host_id=host_id,
+        # Compared as Postgres has stored it: its numbers and its texts are not in every case those that were sent.
+        report=as_json(report),
     )
 
 
