@@ -43,21 +43,26 @@ def store_artifact(
         stored = plane.artifacts.write(artifact_id, chunks)
     except ArtifactTooLarge as error:
         raise BodyTooLarge(str(error), max_bytes=plane.artifacts.max_bytes) from error
-    is_late = attempt["status"] == AttemptStatus.EXPIRED
+    key = {"task_id": attempt["task_id"], "attempt": attempt["attempt"]}
     with plane.database.transaction() as tx:
-        replaced = artifacts.replace_artifact(
-            tx,
-            artifact_id=artifact_id,
-            task_id=attempt["task_id"],
-            attempt=attempt["attempt"],
-            name=name,
-            media_type=media_type,
-            size_bytes=stored.size_bytes,
-            sha256=stored.sha256,
-            is_late=is_late,
-        )
-    if replaced:
-        plane.artifacts.delete(replaced)
+        status = artifacts.lock_attempt(tx, **key)
+        is_late = status == AttemptStatus.EXPIRED
+        superseded = artifact_id
+        if status is not None:
+            superseded = artifacts.replace_artifact(
+                tx,
+                **key,
+                artifact_id=artifact_id,
+                name=name,
+                media_type=media_type,
+                size_bytes=stored.size_bytes,
+                sha256=stored.sha256,
+                is_late=is_late,
+            )
+    if superseded:
+        plane.artifacts.delete(superseded)
+    if status is None:
+        raise stale_lease(lease_id)
     return ArtifactStored(name=name, size_bytes=stored.size_bytes, sha256=stored.sha256, is_late=is_late)
 
 
@@ -67,7 +72,7 @@ def list_artifacts(plane: Plane, task_id: UUID) -> ArtifactList:
     Raises:
         TaskNotFound: there is no such task.
     """
-    with plane.database.transaction() as tx:
+    with plane.database.snapshot() as tx:
         must_exist(tx, task_id)
         rows = artifacts.artifacts_of(tx, task_id)
         return ArtifactList(artifacts=[ArtifactView.model_validate(dict(row)) for row in rows])
@@ -80,7 +85,7 @@ def find_artifact(plane: Plane, task_id: UUID, name: str, *, attempt: int | None
         TaskNotFound: there is no such task.
         ArtifactNotFound: the task has no such file.
     """
-    with plane.database.transaction() as tx:
+    with plane.database.snapshot() as tx:
         must_exist(tx, task_id)
         row = artifacts.find_artifact(tx, task_id=task_id, name=name, attempt=attempt)
         path = plane.artifacts.path(row["artifact_id"]) if row else None

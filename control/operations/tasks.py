@@ -49,7 +49,7 @@ def list_tasks(plane: Plane, filters: TaskFilters, *, page_token: str | None, li
     """
     parameters = filters.parameters()
     before = _read_token(page_token, parameters) if page_token else None
-    with plane.database.transaction() as tx:
+    with plane.database.snapshot() as tx:
         conditions = [tasks.TASK_CONDITIONS[name] for name in parameters]
         rows = tasks.list_tasks(tx, conditions, parameters, before=before, limit=limit + 1)
         views = [task_view(row) for row in rows[:limit]]
@@ -63,7 +63,7 @@ def show_task(plane: Plane, task_id: UUID) -> TaskDetail:
     Raises:
         TaskNotFound: there is no such task.
     """
-    with plane.database.transaction() as tx:
+    with plane.database.snapshot() as tx:
         return show_task_in(tx, task_id)
 
 
@@ -91,7 +91,7 @@ def list_attempts(plane: Plane, task_id: UUID) -> AttemptList:
     Raises:
         TaskNotFound: there is no such task.
     """
-    with plane.database.transaction() as tx:
+    with plane.database.snapshot() as tx:
         must_exist(tx, task_id)
         rows = attempts.attempts_of(tx, task_id)
         return AttemptList(attempts=[AttemptView.model_validate(dict(row)) for row in rows])
@@ -103,7 +103,7 @@ def list_events(plane: Plane, task_id: UUID, *, after: int = 0, limit: int = 500
     Raises:
         TaskNotFound: there is no such task.
     """
-    with plane.database.transaction() as tx:
+    with plane.database.snapshot() as tx:
         must_exist(tx, task_id)
         rows = events.events_of(tx, task_id, after=after, limit=limit)
         return TaskEventList(events=[TaskEventView.model_validate(dict(row)) for row in rows])

@@ -10,6 +10,18 @@ from control.store.database import Transaction
 _VIEW = "artifact_id, name, attempt, media_type, size_bytes, sha256, created_at, is_late"
 
 
+def lock_attempt(tx: Transaction, *, task_id: UUID, attempt: int) -> str | None:
+    """Let uploads of one attempt go one after the other; its status, or None where its task was purged meanwhile."""
+    # The task first, as everywhere: the purge holds it while it deletes what belongs to it.
+    tx.row("SELECT 1 FROM scheduled_tasks WHERE task_id = :task_id FOR KEY SHARE", task_id=task_id)
+    row = tx.row(
+        "SELECT status FROM task_attempts WHERE task_id = :task_id AND attempt = :attempt FOR NO KEY UPDATE",
+        task_id=task_id,
+        attempt=attempt,
+    )
+    return row["status"] if row else None
+
+
 def replace_artifact(
     tx: Transaction,
     *,
@@ -22,13 +34,10 @@ def replace_artifact(
     sha256: str,
     is_late: bool,
 ) -> UUID | None:
-    """Put in an artefact in the place of an earlier upload of the same name; answers that one's id."""
-    # Two uploads of one name go one after the other.
-    tx.row(
-        "SELECT 1 FROM task_attempts WHERE task_id = :task_id AND attempt = :attempt FOR NO KEY UPDATE",
-        task_id=task_id,
-        attempt=attempt,
-    )
+    """Put in an artefact in the place of an earlier upload of the same name; answers that one's id.
+
+    The caller has locked the attempt.
+    """
     earlier = tx.row(
         """
         DELETE FROM artifacts WHERE task_id = :task_id AND attempt = :attempt AND name = :name RETURNING artifact_id

@@ -85,6 +85,13 @@ class Database:
             yield transaction
         transaction.committed()
 
+    @contextmanager
+    def snapshot(self) -> Generator[Transaction]:
+        """For reading with several statements: all of them see the database as it was at the first."""
+        snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
+        with snapshots.begin() as connection:
+            yield Transaction(connection)
+
     def close(self) -> None:
         self._engine.dispose()
 

@@ -150,9 +150,12 @@ def has_assignments(tx: Transaction, host_id: UUID) -> bool:
 
 
 def find_idempotency_key(tx: Transaction, *, actor: str, key: str) -> RowMapping | None:
-    """The request that this actor has sent under this key before."""
+    """The request that this actor has sent under this key before; its task cannot be purged in this transaction."""
     return tx.row(
-        "SELECT request_hash, task_id FROM idempotency_keys WHERE actor = :actor AND idempotency_key = :key",
+        """
+        SELECT request_hash, task_id FROM idempotency_keys
+        WHERE actor = :actor AND idempotency_key = :key FOR KEY SHARE
+        """,
         actor=actor,
         key=key,
     )
