@@ -8,7 +8,7 @@ from control.domain.errors import HostNotFound, StaleIncarnation
 from control.operations.plane import Plane
 from control.store import attempts, hosts, leases, transitions
 from control.store.database import Transaction
-from control.store.events import record_event
+from control.store.events import Event, record_events
 from control.store.tasks import has_assignments, task_to_run
 from corral.contract.history import TaskEventKind
 from corral.contract.host_protocol import Assignment, ClaimRequest
@@ -94,7 +94,7 @@ def _assignment(
 ) -> Assignment:
     row = task_to_run(tx, task_id)
     if row["cancel_requested"]:
-        record_event(tx, TaskEventKind.CANCEL_DELIVERED, task_id=task_id, attempt=attempt, actor=f"host:{host_id}")
+        record_events(tx, [Event(TaskEventKind.CANCEL_DELIVERED, task_id, attempt)], actor=f"host:{host_id}")
     return Assignment(
         task_id=task_id,
         attempt=attempt,

@@ -39,7 +39,7 @@ def heartbeat(plane: Plane, host_id: UUID, beat: Heartbeat) -> HeartbeatReply:
             raise StaleIncarnation("a later process of this host has announced itself; this one must end")
         ready_before = hosts.ready_serials(tx, host_id) if host["is_online"] else frozenset[str]()
         hosts.note_heartbeat(tx, host_id, beat)
-        _note_devices(tx, host_id, beat)
+        hosts.note_devices(tx, host_id, beat.devices)
         lost = _release_former_lives(tx, host_id, beat, host)
         has_capacity = bool(hosts.ready_serials(tx, host_id) - ready_before) or (
             host["is_draining"] and not beat.draining
@@ -98,12 +98,6 @@ def _lock(tx: Transaction, host_id: UUID) -> RowMapping:
     if host is None:
         raise _host_not_found(host_id)
     return host
-
-
-def _note_devices(tx: Transaction, host_id: UUID, beat: Heartbeat) -> None:
-    for device in sorted({device.serial: device for device in beat.devices}.values(), key=lambda one: one.serial):
-        hosts.upsert_device(tx, host_id, device)
-    hosts.mark_absent(tx, host_id, present=[device.serial for device in beat.devices])
 
 
 def _release_former_lives(tx: Transaction, host_id: UUID, beat: Heartbeat, host: RowMapping) -> list[UUID]:

@@ -5,7 +5,7 @@ from uuid import UUID
 from control.domain.errors import StaleLease
 from control.operations.plane import Plane
 from control.store import leases
-from control.store.events import record_event
+from control.store.events import Event, record_events
 from corral.contract.history import TaskEventKind
 from corral.contract.host_protocol import LeaseRenewalRequest, LeaseRenewalResponse
 from corral.failpoints import failpoint
@@ -28,9 +28,10 @@ def renew_lease(plane: Plane, host_id: UUID, lease_id: UUID, renewal: LeaseRenew
         )
         if row is None:
             raise stale_lease(lease_id)
-        facts = [TaskEventKind.CANCEL_DELIVERED, *([TaskEventKind.CANCEL_SEEN] if renewal.cancel_seen else [])]
-        for fact in facts if row["cancel_requested"] else ():
-            record_event(tx, fact, task_id=row["task_id"], attempt=row["attempt"], actor=f"host:{host_id}")
+        if row["cancel_requested"]:
+            facts = [TaskEventKind.CANCEL_DELIVERED, *([TaskEventKind.CANCEL_SEEN] if renewal.cancel_seen else [])]
+            events = [Event(fact, row["task_id"], row["attempt"]) for fact in facts]
+            record_events(tx, events, actor=f"host:{host_id}")
     failpoint("renew.committed")
     return LeaseRenewalResponse(
         lease_id=lease_id,

@@ -9,7 +9,7 @@ from control.domain.requirements import requirement_class
 from control.operations.plane import Job, Plane
 from control.operations.tasks import show_task_in
 from control.store.database import Transaction
-from control.store.events import record_event
+from control.store.events import Event, record_events
 from control.store.tasks import find_idempotency_key, insert_idempotency_key, insert_task
 from corral.contract.history import TaskEventKind
 from corral.contract.identifiers import uuid7
@@ -63,7 +63,7 @@ def _insert(
         insert_task(
             tx, task_id, submission, name=name, requirement_class=requirement_class(submission.requires), actor=actor
         )
-        record_event(tx, TaskEventKind.QUEUED, task_id=task_id, attempt=0, actor=actor)
+        record_events(tx, [Event(TaskEventKind.QUEUED, task_id, attempt=0)], actor=actor)
         if key is not None and not insert_idempotency_key(
             tx, actor=actor, key=key, request_hash=request_hash, task_id=task_id
         ):

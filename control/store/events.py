@@ -1,38 +1,46 @@
 """The audit trail: what happened to a task, written in the transaction in which it happened."""
 
-import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
+from control.store.json_text import as_json
 from corral.contract.history import TaskEventKind
 
 
-def record_event(
-    tx: Transaction,
-    kind: TaskEventKind,
-    *,
-    task_id: UUID,
-    attempt: int,
-    actor: str,
-    details: dict[str, Any] | None = None,
-) -> None:
-    """Write down one fact. A fact about a cancel that is known already is not written again."""
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One fact about a task."""
+
+    kind: TaskEventKind
+    task_id: UUID
+    attempt: int
+    details: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+def record_events(tx: Transaction, events: Sequence[Event], *, actor: str) -> None:
+    """Write facts down, in their order. A fact about a cancel that is known already is not written again."""
+    if not events:
+        return
     tx.run(
         """
         INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
-        VALUES (:task_id, corral_now(), :kind, :attempt, :actor, CAST(:details AS jsonb))
+        SELECT task_id, corral_now(), kind, attempt, :actor, details
+        FROM unnest(CAST(:task_ids AS uuid[]), CAST(:kinds AS text[]), CAST(:attempts AS integer[]),
+                    CAST(:details AS jsonb[])) WITH ORDINALITY AS event (task_id, kind, attempt, details, position)
+        ORDER BY position
         ON CONFLICT (task_id, kind)
             WHERE kind IN ('task.cancel_requested', 'task.cancel_delivered', 'task.cancel_seen') DO NOTHING
         """,
-        task_id=task_id,
-        kind=kind,
-        attempt=attempt,
+        task_ids=[event.task_id for event in events],
+        kinds=[event.kind.value for event in events],
+        attempts=[event.attempt for event in events],
         actor=actor,
-        details=json.dumps(details or {}),
+        details=[as_json(event.details) for event in events],
     )
 
 

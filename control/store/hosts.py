@@ -1,6 +1,6 @@
 """Hosts and their devices, as they last said of themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from sqlalchemy import RowMapping
@@ -73,14 +73,18 @@ def note_heartbeat(tx: Transaction, host_id: UUID, beat: Heartbeat) -> None:
     )
 
 
-def upsert_device(tx: Transaction, host_id: UUID, device: ReportedDevice) -> None:
-    """What the host says of one device; it is known by its serial."""
+def note_devices(tx: Transaction, host_id: UUID, devices: Iterable[ReportedDevice]) -> None:
+    """What the host says of its devices, each known by its serial; those that it names no more are absent."""
+    reported = {device.serial: device.model_dump(mode="json") | {"device_id": str(uuid7())} for device in devices}
     tx.run(
         """
         INSERT INTO devices (device_id, host_id, serial, state, remedy, model, manufacturer, android_version,
                              battery_level, labels, facts, last_seen_at)
-        VALUES (:device_id, :host_id, :serial, :state, :remedy, :model, :manufacturer, :android_version,
-                :battery_level, CAST(:labels AS jsonb), CAST(:facts AS jsonb), corral_now())
+        SELECT device_id, :host_id, serial, state, remedy, model, manufacturer, android_version, battery_level,
+               labels, facts, corral_now()
+        FROM jsonb_to_recordset(CAST(:reported AS jsonb)) AS device (
+            device_id uuid, serial text, state text, remedy text, model text, manufacturer text, android_version text,
+            battery_level integer, labels jsonb, facts jsonb)
         ON CONFLICT (host_id, serial) DO UPDATE
         SET state = excluded.state, remedy = excluded.remedy, model = coalesce(excluded.model, devices.model),
             manufacturer = coalesce(excluded.manufacturer, devices.manufacturer),
@@ -88,29 +92,16 @@ def upsert_device(tx: Transaction, host_id: UUID, device: ReportedDevice) -> Non
             battery_level = coalesce(excluded.battery_level, devices.battery_level),
             labels = excluded.labels, facts = excluded.facts, last_seen_at = excluded.last_seen_at
         """,
-        device_id=uuid7(),
         host_id=host_id,
-        serial=device.serial,
-        state=device.state.value,
-        remedy=device.remedy,
-        model=device.model,
-        manufacturer=device.manufacturer,
-        android_version=device.android_version,
-        battery_level=device.battery_level,
-        labels=as_json(device.labels),
-        facts=as_json(device.facts),
+        reported=as_json(list(reported.values())),
     )
-
-
-def mark_absent(tx: Transaction, host_id: UUID, *, present: Sequence[str]) -> None:
-    """Devices that the host names no more."""
     tx.run(
         """
         UPDATE devices SET state = 'absent', remedy = 'plug the phone in again'
         WHERE host_id = :host_id AND state <> 'absent' AND serial <> ALL(CAST(:present AS text[]))
         """,
         host_id=host_id,
-        present=list(present),
+        present=list(reported),
     )
 
 

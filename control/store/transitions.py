@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
-from control.store.events import record_event
+from control.store.events import Event, record_events
 from control.store.json_text import as_json
 from corral.contract.cancellation import StoppedBy
 from corral.contract.history import TaskEventKind
@@ -27,20 +27,21 @@ _ENDED = "finished_at = corral_now(), cancel_requested_at = NULL, cancel_reason 
 _CHANGED = "RETURNING task.task_id, task.attempt, task.max_attempts, task.status, task.host_id, task.device_id"
 
 #: The fork for a run that did not end by itself. A pending cancel decides first: the task must not come back to life.
-_FORK = """
-    CASE WHEN task.cancel_requested_at IS NOT NULL THEN 'cancelled'
-         WHEN task.attempt < task.max_attempts THEN 'queued'
-         ELSE 'failed' END
-"""
+_COMES_BACK = "task.cancel_requested_at IS NULL AND task.attempt < task.max_attempts"
 _LEFT_THE_DEVICE = f"""
-    status = {_FORK},
-    finished_at = CASE WHEN {_FORK} <> 'queued' THEN corral_now() END,
-    queued_at = CASE WHEN {_FORK} = 'queued' THEN corral_now() ELSE task.queued_at END,
-    failure_reason = CASE WHEN {_FORK} = 'queued' THEN task.failure_reason ELSE :reason END,
-    cancel_requested_at = NULL, cancel_reason = NULL, lease_id = NULL,
-    host_id = CASE WHEN {_FORK} <> 'queued' THEN task.host_id END,
-    device_id = CASE WHEN {_FORK} <> 'queued' THEN task.device_id END
+    status = CASE WHEN task.cancel_requested_at IS NOT NULL THEN 'cancelled'
+                  WHEN {_COMES_BACK} THEN 'queued'
+                  ELSE 'failed' END,
+    queued_at = CASE WHEN {_COMES_BACK} THEN corral_now() ELSE task.queued_at END,
+    failure_reason = CASE WHEN {_COMES_BACK} THEN task.failure_reason ELSE :reason END,
+    finished_at = CASE WHEN {_COMES_BACK} THEN NULL ELSE corral_now() END,
+    host_id = CASE WHEN {_COMES_BACK} THEN NULL ELSE task.host_id END,
+    device_id = CASE WHEN {_COMES_BACK} THEN NULL ELSE task.device_id END,
+    cancel_requested_at = NULL, cancel_reason = NULL, lease_id = NULL
 """
+
+#: What is told of a cancelled task that no host had begun.
+_BEFORE_START: dict[str, Any] = {"stopped_by": StoppedBy.BEFORE_START, "confirmed": True}
 
 _EVENT_OF = {
     TaskStatus.QUEUED: TaskEventKind.REQUEUED,
@@ -74,9 +75,11 @@ def assign(tx: Transaction, bookings: Sequence[Booking]) -> Sequence[RowMapping]
         host_ids=[booking.host_id for booking in bookings],
         device_ids=[booking.device_id for booking in bookings],
     )
-    for row in changed:
-        details = {"host_id": str(row["host_id"]), "device_id": str(row["device_id"])}
-        _tell(tx, row, TaskEventKind.ASSIGNED, actor="scheduler", details=details)
+    events = [
+        _event(row, TaskEventKind.ASSIGNED, {"host_id": str(row["host_id"]), "device_id": str(row["device_id"])})
+        for row in changed
+    ]
+    record_events(tx, events, actor="scheduler")
     return changed
 
 
@@ -102,7 +105,7 @@ def dispatch(tx: Transaction, *, host_id: UUID, serials: Sequence[str], lease_id
     )
     if row is not None:
         details = {"host_id": str(host_id), "device_id": str(row["device_id"]), "lease_id": str(lease_id)}
-        _tell(tx, row, TaskEventKind.DISPATCHED, actor=f"host:{host_id}", details=details)
+        record_events(tx, [_event(row, TaskEventKind.DISPATCHED, details)], actor=f"host:{host_id}")
     return row
 
 
@@ -123,9 +126,9 @@ def request_cancel(tx: Transaction, task_id: UUID, *, actor: str, reason: str | 
         reason=reason,
     )
     if row is not None:
-        _tell(tx, row, TaskEventKind.CANCEL_REQUESTED, actor=actor, details={"reason": reason} if reason else {})
-        if row["status"] == TaskStatus.CANCELLED:
-            _tell(tx, row, TaskEventKind.CANCELLED, actor=actor, details=_before_start())
+        asked = _event(row, TaskEventKind.CANCEL_REQUESTED, {"reason": reason} if reason else {})
+        ended = [_event(row, TaskEventKind.CANCELLED, _BEFORE_START)] if row["status"] == TaskStatus.CANCELLED else []
+        record_events(tx, [asked, *ended], actor=actor)
     return row
 
 
@@ -141,8 +144,7 @@ def settle_assigned_cancels(tx: Transaction) -> Sequence[RowMapping]:
         {_CHANGED}
         """
     )
-    for row in changed:
-        _tell(tx, row, TaskEventKind.CANCELLED, actor="scheduler", details=_before_start())
+    record_events(tx, [_event(row, TaskEventKind.CANCELLED, _BEFORE_START) for row in changed], actor="scheduler")
     return changed
 
 
@@ -176,7 +178,7 @@ def finish(
         progress=as_json(progress),
     )
     if row is not None:
-        _tell(tx, row, _EVENT_OF[status], actor=actor, details=details)
+        record_events(tx, [_event(row, _EVENT_OF[status], details)], actor=actor)
     return row
 
 
@@ -198,7 +200,7 @@ def leave_device(
         details: dict[str, Any] = {"reason": reason, "attempts_left": row["max_attempts"] - row["attempt"]}
         if row["status"] == TaskStatus.CANCELLED:
             details |= {"stopped_by": stopped_by, "confirmed": confirmed}
-        _tell(tx, row, _EVENT_OF[TaskStatus(row["status"])], actor=actor, details=details)
+        record_events(tx, [_event(row, _EVENT_OF[TaskStatus(row["status"])], details)], actor=actor)
     return row
 
 
@@ -233,8 +235,8 @@ def fail_impatient(tx: Transaction) -> Sequence[RowMapping]:
         {_CHANGED}
         """
     )
-    for row in changed:
-        _tell(tx, row, TaskEventKind.FAILED, actor="scheduler", details={"reason": "queue timeout"})
+    reason = {"reason": "queue timeout"}
+    record_events(tx, [_event(row, TaskEventKind.FAILED, reason) for row in changed], actor="scheduler")
     return changed
 
 
@@ -255,16 +257,12 @@ def _release(tx: Transaction, condition: str, *, reason: str, **parameters: Any)
         """,
         **parameters,
     )
-    for row in changed:
-        status = TaskStatus(row["status"])
-        details = _before_start() if status is TaskStatus.CANCELLED else {"reason": reason}
-        _tell(tx, row, _EVENT_OF[status], actor="reaper", details=details)
+    details = {TaskStatus.CANCELLED: _BEFORE_START, TaskStatus.QUEUED: {"reason": reason}}
+    statuses = [TaskStatus(row["status"]) for row in changed]
+    events = [_event(row, _EVENT_OF[status], details[status]) for row, status in zip(changed, statuses, strict=True)]
+    record_events(tx, events, actor="reaper")
     return changed
 
 
-def _before_start() -> dict[str, Any]:
-    return {"stopped_by": StoppedBy.BEFORE_START, "confirmed": True}
-
-
-def _tell(tx: Transaction, row: RowMapping, kind: TaskEventKind, *, actor: str, details: dict[str, Any]) -> None:
-    record_event(tx, kind, task_id=row["task_id"], attempt=row["attempt"], actor=actor, details=details)
+def _event(row: RowMapping, kind: TaskEventKind, details: dict[str, Any]) -> Event:
+    return Event(kind, row["task_id"], row["attempt"], details)
