@@ -15,16 +15,21 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from corral.contract.cancellation import StoppedBy
 from corral.contract.fleet import DeviceState
 from corral.contract.history import FailureCause
-from corral.contract.models import Line, Text, Tolerant
+from corral.contract.models import Line, Text, Told, Tolerant
 from corral.contract.tasks import Progress, TaskKind
 
 #: A claim may be held open this long: below the idle limits of common proxies (30 s).
 MAX_CLAIM_HOLD_MS = 25_000
+
+
+def _percent(level: int | None) -> int | None:
+    """Phones without a battery say -1, and odd ones anything; what is no percentage is not known."""
+    return level if level is not None and 0 <= level <= 100 else None  # noqa: PLR2004
 
 
 class HostRegistration(Tolerant):
@@ -48,11 +53,11 @@ class ReportedDevice(Tolerant):
 
     serial: Annotated[Text, StringConstraints(min_length=1, max_length=200)]
     state: DeviceState
-    remedy: str | None = None
-    model: str | None = None
-    manufacturer: str | None = None
-    android_version: str | None = None
-    battery_level: int | None = None
+    remedy: Told | None = None
+    model: Told | None = None
+    manufacturer: Told | None = None
+    android_version: Told | None = None
+    battery_level: Annotated[int | None, AfterValidator(_percent)] = None
     labels: dict[str, str] = Field(default_factory=dict)
     facts: dict[str, Any] = Field(default_factory=dict)
 

@@ -6,6 +6,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 #: Postgres cannot store NUL in text, and nobody means it.
 NUL = "\x00"
+#: Longer than any name or remedy that means something.
+MAX_TOLD = 500
 
 
 class Strict(BaseModel):
@@ -30,7 +32,14 @@ def _without_nul(text: str) -> str:
     return text
 
 
+def _readable(text: str) -> str:
+    return text.replace(NUL, "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()[:MAX_TOLD]
+
+
 Text = Annotated[str, AfterValidator(_without_nul)]
+#: What a device says of itself: cleaned and cut where a person's text would be refused, for one odd phone must not keep
+#: its host from being heard.
+Told = Annotated[str, AfterValidator(_readable)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_without_nul)]
 Reason = Annotated[str, StringConstraints(max_length=500), AfterValidator(_without_nul)]
 LabelKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$")]
