@@ -3,8 +3,9 @@
 import fcntl
 import os
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from pydantic import ValidationError
 
@@ -16,6 +17,12 @@ class StateFolderInUse(CannotStart):
     """Another host process works with this folder. End it, or give this one a folder of its own."""
 
     exit_code = ExitCode.STATE_FOLDER_IN_USE
+
+
+class StateFolderUnusable(CannotStart):
+    """The folder cannot be written or read as a host must. Mend it, or set CORRAL_HOST_STATE_DIR to another one."""
+
+    exit_code = ExitCode.NOT_CONFIGURED
 
 
 class CredentialUnreadable(CannotStart):
@@ -38,29 +45,36 @@ class StateFolder:
 
         Raises:
             StateFolderInUse: with the folder and the process that holds it.
+            StateFolderUnusable: no folder, read-only, full: better known before this host enrols than after.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / "lock").open("a+", encoding="ascii") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                holder = lock.read().strip() or "unknown"
-                raise StateFolderInUse(
-                    f"the state folder {self.path} is in use by process {holder}; "
-                    "end that process, or set CORRAL_HOST_STATE_DIR to another folder"
-                ) from None
-            lock.truncate(0)
-            lock.write(f"{os.getpid()}\n")
-            lock.flush()
+        with ExitStack() as held:
+            with self._usable():
+                self.spool_path.mkdir(parents=True, exist_ok=True)
+                lock = held.enter_context((self.path / "lock").open("a+", encoding="ascii"))
+                self._take(lock)
             yield
+
+    def _take(self, lock: TextIO) -> None:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            holder = lock.read().strip() or "unknown"
+            raise StateFolderInUse(
+                f"the state folder {self.path} is in use by process {holder}; "
+                "end that process, or set CORRAL_HOST_STATE_DIR to another folder"
+            ) from None
+        # Past the file's buffer: what a full disk refuses there is tried again, and fails again, when it is closed.
+        os.ftruncate(lock.fileno(), 0)
+        os.pwrite(lock.fileno(), f"{os.getpid()}\n".encode(), 0)
 
     def credential(self) -> HostRegistered | None:
         """Who this host is, or None if it was never registered."""
-        try:
-            text = self.credential_path.read_bytes()
-        except FileNotFoundError:
-            return None
+        with self._usable():
+            try:
+                text = self.credential_path.read_bytes()
+            except FileNotFoundError:
+                return None
         try:
             return HostRegistered.model_validate_json(text)
         except ValidationError as error:
@@ -71,11 +85,21 @@ class StateFolder:
     def keep_credential(self, registered: HostRegistered) -> None:
         """Store it for every later life; only the owner of the folder can read it."""
         part = self.credential_path.with_suffix(".part")
-        with suppress(FileNotFoundError):
-            part.unlink()
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(registered.model_dump_json())
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self.credential_path)
+        with self._usable():
+            part.unlink(missing_ok=True)
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(registered.model_dump_json())
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self.credential_path)
+
+    @contextmanager
+    def _usable(self) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StateFolderUnusable(
+                f"the state folder {self.path} cannot be used ({error}); "
+                "mend it, or set CORRAL_HOST_STATE_DIR to another folder"
+            ) from error
