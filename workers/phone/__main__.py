@@ -5,13 +5,15 @@ import asyncio
 import contextlib
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from workers.phone.app.description import AppDescriptionInvalid
 from workers.phone.main import PhonesRefused, run_phones
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
+    """Serves phones until told to stop; `words` are the options, by default those of the command line."""
     parser = argparse.ArgumentParser(prog="python -m workers.phone", description=__doc__)
     parser.add_argument("--count", type=int, default=1, help="how many phones")
     parser.add_argument("--base-port", type=int, default=0, help="the first phone's port; 0 picks free ones")
@@ -19,7 +21,7 @@ def main() -> int:
     parser.add_argument("--log-dir", type=Path, help="a folder for one log of JSON lines for each phone")
     parser.add_argument("--ready-file", type=Path, help="gets the addresses once all phones answer")
     parser.add_argument("--first-serial", type=int, default=1, help="number in the first phone's serial")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     try:
         asyncio.run(_until_told(options))
     except (PhonesRefused, AppDescriptionInvalid) as error:

@@ -1,4 +1,4 @@
-"""One real adb server for each test process, and emulated phones that are connected to it."""
+"""Emulated phones that are connected to a real adb server."""
 
 import itertools
 from collections.abc import AsyncIterator
@@ -6,25 +6,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.workers.device.waiting import is_listed, until
-from workers.device.adb_server import AdbServer
 from workers.device.device import Device
 from workers.phone.phone import Phone
 from workers.phone.server import PhoneServer
 
 _numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture(scope="session")
-async def adb_server(tmp_path_factory, anyio_backend) -> AsyncIterator[AdbServer]:
-    async with AdbServer(
-        state_folder=tmp_path_factory.mktemp("host"), finds_usb=False, finds_emulators=False, check_seconds=0.2
-    ) as server:
-        yield server
 
 
 @pytest.fixture

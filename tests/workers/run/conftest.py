@@ -1,11 +1,11 @@
-"""A real adb server for each test process, an emulated phone with Maestro's demo app, and the driver between them."""
+"""An emulated phone with Maestro's demo app behind a real adb server, and the driver between them."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.workers.device.conftest import is_listed, until
+from tests.workers.device.waiting import is_listed, until
 from workers.device.adb_server import AdbServer
 from workers.device.device import Device
 from workers.phone.app.description import load_app
@@ -16,20 +16,14 @@ DEMO_APP = Path(__file__).parents[2] / "apps" / "com.example.example.yaml"
 
 
 @pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture(scope="session")
-async def demo_phone_server(tmp_path_factory, anyio_backend) -> AsyncIterator[tuple[AdbServer, PhoneServer]]:
-    folder = tmp_path_factory.mktemp("host")
+async def demo_phone_server(adb_server) -> AsyncIterator[tuple[AdbServer, PhoneServer]]:
     phone = PhoneServer(Phone("DEMO", apps=[load_app(DEMO_APP)]))
-    async with AdbServer(state_folder=folder, finds_usb=False, finds_emulators=False, check_seconds=0.2) as adb_server:
-        await phone.start()
-        await adb_server.connect(phone.address)
-        await until(lambda: is_listed(adb_server, phone.address, "device"))
-        yield adb_server, phone
-        await phone.stop()
+    await phone.start()
+    await adb_server.connect(phone.address)
+    await until(lambda: is_listed(adb_server, phone.address, "device"))
+    yield adb_server, phone
+    await adb_server.disconnect(phone.address)
+    await phone.stop()
 
 
 @pytest.fixture
