@@ -37,11 +37,11 @@ async def exchange(
 
 
 def _decode(response: httpx.Response, answer: type[Answer], *, where: str) -> Answer:
-    if response.status_code in {HTTPStatus.OK, HTTPStatus.CREATED}:
+    if response.status_code == HTTPStatus.OK:
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:
-            raise Unreachable(f"{where}: {response.status_code} with a body that is no {answer.__name__}") from error
+            raise Unreachable(f"{where}: 200 with a body that is no {answer.__name__}") from error
     problem = _problem(response)
     if problem is None:
         excerpt = response.text[:EXCERPT_CHARACTERS]

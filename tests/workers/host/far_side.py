@@ -183,7 +183,7 @@ class FarSide:
     # The calls
 
     async def _register(self, _call: Call, _reader: Any) -> tuple[int, Any]:
-        return 201, {"host_id": str(HOST_ID), "credential": "made-up"}
+        return 200, {"host_id": str(HOST_ID), "credential": "made-up"}
 
     async def _heartbeat(self, call: Call, _reader: Any) -> tuple[int, Any]:
         incarnation = call.body["incarnation"]
@@ -262,7 +262,7 @@ class FarSide:
     async def _artifact(self, call: Call, _reader: Any) -> tuple[int, Any]:
         _, name = call.subject.split("/")
         self.artifacts[name] = call.body["content"]
-        return 201, {"name": name, "size_bytes": len(call.body["content"]), "sha256": "0" * 64, "is_late": False}
+        return 200, {"name": name, "size_bytes": len(call.body["content"]), "sha256": "0" * 64, "is_late": False}
 
     def _live(self, lease_id: str) -> Lease | None:
         lease = self.leases.get(lease_id)

@@ -1,6 +1,7 @@
 """A host against a control plane that speaks the wire: starts, claims, drains, ends."""
 
 import asyncio
+import itertools
 import json
 import threading
 import time
@@ -201,17 +202,18 @@ async def test_a_report_that_the_control_plane_cannot_judge_holds_up_no_start_an
     bench, far_side, monkeypatch
 ):
     monkeypatch.setattr(reporter, "ANSWERS_WITHOUT_VERDICT", 3)
+    monkeypatch.setattr(reporter, "backoff_seconds", lambda: itertools.repeat(0.1))
     former = SpooledReport(lease_id=uuid.uuid4(), task_id=uuid.uuid4(), report=TerminalResultRequest(status="done"))
     bench.spool.put(former)
     crash = Page(500, json.dumps(problem(500, "internal_error")[1]))
-    far_side.order("result", crash, crash, Page(502), crash, crash, *[crash] * 2)
+    far_side.order("result", crash, crash, Page(502), *[crash] * 4)
     bench.start()
     await bench.run_a_task("A")
     # The proxy's page may mean an outage: the count began anew behind it.
     assert [call.route for call in far_side.calls].index("heartbeat") >= 6
     # Known to nobody by now: the report is refused, and kept as evidence.
+    await until(lambda: len(far_side.made("result")) == 8)
     await until(lambda: bench.spool.waiting() == [])
-    assert len(far_side.made("result")) == 8
 
 
 async def test_a_control_plane_that_is_not_ready_is_waited_for(bench, far_side, monkeypatch):
