@@ -114,11 +114,11 @@ def take_silent_hosts_offline(tx: Transaction, *, silent_for_seconds: float) -> 
     """Hosts that have not been heard of for that long."""
     rows = tx.rows(
         """
-        UPDATE hosts SET is_online = false WHERE host_id IN (
+        UPDATE hosts SET is_online = false WHERE host_id = ANY(ARRAY(
             SELECT host_id FROM hosts
             WHERE is_online AND last_seen_at < corral_now() - make_interval(secs => :seconds)
             ORDER BY host_id FOR NO KEY UPDATE SKIP LOCKED
-        ) RETURNING host_id
+        )) RETURNING host_id
         """,
         seconds=silent_for_seconds,
     )

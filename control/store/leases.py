@@ -77,10 +77,10 @@ def end_expired_leases(tx: Transaction, *, expired_for_seconds: float) -> Sequen
     """Take away the leases that ended at least that long ago, some at a time, in the order of their ids."""
     return tx.rows(
         f"""
-        DELETE FROM leases AS lease WHERE lease.lease_id IN (
+        DELETE FROM leases AS lease WHERE lease.lease_id = ANY(ARRAY(
             SELECT lease_id FROM leases WHERE expires_at < corral_now() - make_interval(secs => :seconds)
             ORDER BY lease_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
-        )
+        ))
         RETURNING {_LEASE}
         """,
         seconds=expired_for_seconds,
@@ -91,10 +91,10 @@ def end_leases_of_former_lives(tx: Transaction, *, host_id: UUID, incarnation: U
     """Take away the leases that an earlier process of this host held."""
     return tx.rows(
         f"""
-        DELETE FROM leases AS lease WHERE lease.lease_id IN (
+        DELETE FROM leases AS lease WHERE lease.lease_id = ANY(ARRAY(
             SELECT lease_id FROM leases WHERE host_id = :host_id AND incarnation <> :incarnation
             ORDER BY lease_id FOR UPDATE
-        )
+        ))
         RETURNING {_LEASE}
         """,
         host_id=host_id,

@@ -137,10 +137,10 @@ def settle_assigned_cancels(tx: Transaction) -> Sequence[RowMapping]:
     changed = tx.rows(
         f"""
         UPDATE scheduled_tasks AS task SET status = 'cancelled', {_ENDED}
-        WHERE task.status = 'assigned' AND task.cancel_requested_at IS NOT NULL AND task.task_id IN (
+        WHERE task.status = 'assigned' AND task.cancel_requested_at IS NOT NULL AND task.task_id = ANY(ARRAY(
             SELECT task_id FROM scheduled_tasks WHERE status = 'assigned' AND cancel_requested_at IS NOT NULL
             ORDER BY task_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
-        )
+        ))
         {_CHANGED}
         """
     )
@@ -226,12 +226,12 @@ def fail_impatient(tx: Transaction) -> Sequence[RowMapping]:
         UPDATE scheduled_tasks AS task
         SET status = 'failed', {_ENDED},
             failure_reason = format('no device took it within its queue timeout of %s s', task.queue_timeout_seconds)
-        WHERE task.status = 'queued' AND task.task_id IN (
+        WHERE task.status = 'queued' AND task.task_id = ANY(ARRAY(
             SELECT task_id FROM scheduled_tasks
             WHERE status = 'queued' AND queue_timeout_seconds IS NOT NULL
                 AND queued_at < corral_now() - make_interval(secs => queue_timeout_seconds)
             ORDER BY task_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
-        )
+        ))
         {_CHANGED}
         """
     )
@@ -249,10 +249,10 @@ def _release(tx: Transaction, condition: str, *, reason: str, **parameters: Any)
             cancel_requested_at = NULL, cancel_reason = NULL, assigned_at = NULL,
             host_id = CASE WHEN task.cancel_requested_at IS NOT NULL THEN task.host_id END,
             device_id = CASE WHEN task.cancel_requested_at IS NOT NULL THEN task.device_id END
-        WHERE task.status = 'assigned' AND task.task_id IN (
+        WHERE task.status = 'assigned' AND task.task_id = ANY(ARRAY(
             SELECT task_id FROM scheduled_tasks AS task WHERE task.status = 'assigned' AND {condition}
             ORDER BY task_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
-        )
+        ))
         {_CHANGED}
         """,
         **parameters,
