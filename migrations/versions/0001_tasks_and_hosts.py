@@ -178,7 +178,7 @@ def upgrade() -> None:
             CONSTRAINT uq_leases_task_id UNIQUE (task_id),
             CONSTRAINT uq_leases_device_id UNIQUE (device_id),
             CONSTRAINT fk_leases_task_id FOREIGN KEY(task_id) REFERENCES scheduled_tasks (task_id)
-        ) WITH (fillfactor = 70)
+        ) WITH (fillfactor = 40)
     """)
     op.execute("""
         CREATE INDEX ix_leases_host ON leases (host_id)
