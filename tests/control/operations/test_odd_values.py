@@ -1,4 +1,4 @@
-"""What hosts send that no table was made for: kept as far as it can be, and never what keeps a host from being heard."""
+"""What hosts send that no table was made for: it is kept as far as it can be, and no host goes unheard for it."""
 
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """What is forgotten, and what meets the purge on its way."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -21,25 +19,13 @@ from corral.contract.host_protocol import Assignment
 from corral.contract.identifiers import uuid7
 from corral.contract.tasks import TaskSubmission
 from tests.control.fleet import FLOW, Fleet, Host
+from tests.control.together import until_somebody_waits
 
 
 @pytest.fixture
 def elsewhere() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(2) as pool:
         yield pool
-
-
-def until_somebody_waits(database: Database) -> None:
-    """Return when a statement of another connection waits for a lock."""
-    deadline = time.monotonic() + 10
-    while True:
-        with database.transaction() as tx:
-            if tx.value(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            ):
-                return
-        assert time.monotonic() < deadline, "nobody waits for a lock"
-        threading.Event().wait(0.01)
 
 
 def let_time_pass(database: Database, *, days: int = 60) -> None:
