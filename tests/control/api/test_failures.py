@@ -40,6 +40,8 @@ def plane_on(database_url: str, folder: Path) -> Plane:
     [
         ("RAISE EXCEPTION 'secret detail'", 500, "internal_error"),
         ("PERFORM pg_terminate_backend(pg_backend_pid())", 503, "not_ready"),
+        # What no column holds, though the models let it pass.
+        ("PERFORM CAST(1000000000000 AS integer)", 422, "invalid_request"),
     ],
 )
 def test_a_commit_that_fails_is_no_success(

@@ -1,5 +1,6 @@
 """Every error is a problem document, whatever is wrong with the request."""
 
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from control.api.problems import STATUS_AND_TITLE
 from corral.contract.problems import ProblemCode
 from tests.control.api.calls import SUBMISSION, problem
 
+ROOT = Path(__file__).parents[3]
 JSON = {"Content-Type": "application/json"}
 UNREADABLE = {
     "cut off": (b'{"kind": "flow", ', "line 1, column 18"),
@@ -131,3 +133,10 @@ def test_answers_say_that_they_are_what_they_say(api: httpx.Client):
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cache-control"] == "no-store"
     assert "server" not in headers
+
+
+@pytest.mark.parametrize("code", ProblemCode)
+def test_every_code_has_a_status_and_stands_in_the_reference_with_it(code: ProblemCode):
+    status, _ = STATUS_AND_TITLE[code]
+    page = (ROOT / "docs/reference/api.md").read_text()
+    assert any(line.startswith(f"| {status.value} |") and f"`{code}`" in line for line in page.splitlines())
