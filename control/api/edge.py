@@ -15,14 +15,6 @@ CLAIM_THREADS = 4
 UPLOAD_THREADS = 8
 
 
-def _claim_threads() -> CapacityLimiter:
-    return CapacityLimiter(CLAIM_THREADS)
-
-
-def _upload_threads() -> CapacityLimiter:
-    return CapacityLimiter(UPLOAD_THREADS)
-
-
 @dataclass(frozen=True, slots=True)
 class Edge:
     plane: Plane
@@ -31,8 +23,8 @@ class Edge:
     join_token: str | None
     #: The schema revision that this code needs.
     head_revision: str
-    claim_threads: CapacityLimiter = field(default_factory=_claim_threads)
-    upload_threads: CapacityLimiter = field(default_factory=_upload_threads)
+    claim_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(CLAIM_THREADS))
+    upload_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(UPLOAD_THREADS))
 
 
 async def _edge(request: Request) -> Edge:

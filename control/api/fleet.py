@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Query
 
 from control.api.access import with_scope
 from control.api.edge import ThePlane
@@ -26,5 +26,7 @@ def drain(plane: ThePlane, host_id: UUID, request: Annotated[DrainRequest | None
 
 
 @router.get("/v1/devices", dependencies=[with_scope(Scope.HOSTS_READ)], summary="List devices")
-def devices(plane: ThePlane, host_id: UUID | None = None) -> DeviceList:
+def devices(
+    plane: ThePlane, host_id: Annotated[UUID | None, Query(description="Of this host alone.")] = None
+) -> DeviceList:
     return list_devices(plane, host_id=host_id)

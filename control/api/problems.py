@@ -55,7 +55,6 @@ def problem_response(
     request_id: str | None,
     errors: list[FieldProblem] | None = None,
     context: dict[str, Any] | None = None,
-    headers: dict[str, str] | None = None,
 ) -> Response:
     """The problem document of `code`, with the headers that belong to it."""
     status, title = STATUS_AND_TITLE[code]
@@ -70,10 +69,7 @@ def problem_response(
         context=context or {},
     )
     return Response(
-        problem.model_dump_json(),
-        status_code=int(status),
-        media_type=MEDIA_TYPE,
-        headers={**_HEADERS.get(code, {}), **(headers or {})},
+        problem.model_dump_json(), status_code=int(status), media_type=MEDIA_TYPE, headers=_HEADERS.get(code)
     )
 
 

@@ -50,10 +50,10 @@ class TaskQuery(BaseModel):
     label: list[Annotated[str, StringConstraints(max_length=300)]] = Field(
         default_factory=list[str], max_length=32, description="`key=value`; repeatable, and all must fit."
     )
-    host_id: UUID | None = None
-    device_id: UUID | None = None
-    batch_id: Line | None = None
-    limit: int = Field(default=50, ge=1, le=200)
+    host_id: UUID | None = Field(default=None, description="With this host now, or ended there.")
+    device_id: UUID | None = Field(default=None, description="On this device now, or ended there.")
+    batch_id: Line | None = Field(default=None, description="Submitted with this `batch_id`.")
+    limit: int = Field(default=50, ge=1, le=200, description="How many to a page.")
     page_token: Annotated[str, StringConstraints(max_length=1000)] | None = Field(
         default=None, description="`next_page_token` of the page before."
     )
@@ -104,7 +104,7 @@ def events(
     plane: ThePlane,
     task_id: TaskId,
     after: Annotated[int, Query(ge=0, le=2**63 - 1, description="Only events with a larger `event_id`.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 500,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many at once.")] = 500,
 ) -> TaskEventList:
     return list_events(plane, task_id, after=after, limit=limit)
 

@@ -29,7 +29,6 @@ def lifespan_of(
         try:
             yield
         finally:
-            edge.listener.end_holds()
             await _end(tasks)
             edge.plane.database.close()
 
