@@ -27,6 +27,9 @@ log = structlog.stdlib.get_logger()
 
 #: An unplugged phone stays in the list as absent for this long, for people to see.
 _FORGET_SECONDS = 3600.0
+#: States that adb goes through on the way to a phone. A phone that nobody knows yet is not shown while it may be on
+#: its way: it would be shown under the name of its transport, and again under its own a moment later.
+_PASSING = frozenset({DeviceState.OFFLINE, DeviceState.AUTHORIZING, DeviceState.CONNECTING})
 
 
 @dataclass(slots=True)
@@ -38,6 +41,7 @@ class _Known:
     """
 
     listed: ListedDevice
+    first_seen_at: float
     seen_at: float
     facts: DeviceFacts | None = None
     failed: Failed | None = None
@@ -118,7 +122,7 @@ class DeviceWatcher:
         self._publish()
 
     def _note_listed(self, listed: ListedDevice, now: float) -> None:
-        known = self._known.setdefault(listed.transport_serial, _Known(listed, now))
+        known = self._known.setdefault(listed.transport_serial, _Known(listed, now, now))
         # Another transport under the same name may lead to another phone, so what was known does not count.
         if (known.listed.transport_id, known.listed.state) != (listed.transport_id, listed.state):
             known.is_confirmed, known.asked_at = False, None
@@ -159,7 +163,9 @@ class DeviceWatcher:
 
     def _publish(self) -> None:
         latest_first = sorted(self._known.values(), key=lambda known: known.seen_at, reverse=True)
-        current = [facts for known in latest_first if (facts := _current(known)) is not None]
+        settled_before = boot_seconds() - self._flap_seconds
+        shown = (known for known in latest_first if known.first_seen_at < settled_before or not _is_on_its_way(known))
+        current = [facts for known in shown if (facts := _current(known)) is not None]
         devices = tuple(sorted(self._told_apart(current), key=lambda facts: facts.device_serial))
         if devices != self._devices:
             self._devices = devices
@@ -175,6 +181,10 @@ class DeviceWatcher:
             own = _renamed(facts) if facts.device_serial in self._shared_serials else facts
             told_apart.setdefault(own.device_serial, own)
         return list(told_apart.values())
+
+
+def _is_on_its_way(known: _Known) -> bool:
+    return known.facts is None and known.listed.state in _PASSING
 
 
 def _current(known: _Known) -> DeviceFacts | None:

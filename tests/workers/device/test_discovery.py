@@ -104,6 +104,29 @@ async def test_a_phone_that_flaps_is_registered_once(fleet):
     assert seen == {("A1",)}
 
 
+async def test_a_phone_that_is_on_its_way_is_not_shown_under_the_name_of_its_transport(fleet):
+    phone = Phone("A1")
+    phone.link_state = LinkState.AUTHORIZING
+    seen: set[tuple[str, ...]] = set()
+    watching = asyncio.create_task(_collect(fleet, seen))
+    served = await fleet.plug_in(phone)
+    await until(lambda: served.address in fleet.watcher._known)
+    phone.link_state = LinkState.DEVICE
+    await fleet.become(A1=DeviceState.READY)
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    assert seen <= {(), ("A1",)}
+
+
+async def test_a_phone_that_waits_for_its_owner_is_shown_after_a_while(fleet):
+    phone = Phone("A1")
+    phone.link_state = LinkState.AUTHORIZING
+    served = await fleet.plug_in(phone)
+    await fleet.become(**{served.address: DeviceState.AUTHORIZING})
+    phone.link_state = LinkState.DEVICE
+    await fleet.become(A1=DeviceState.READY)
+
+
 async def _collect(fleet: Fleet, seen: set[tuple[str, ...]]) -> None:
     while True:
         seen.add(tuple(fleet.states()))
