@@ -1,12 +1,11 @@
 """Named places between two facts where a test may stop, kill or fail the process.
 
 `failpoint("claim.committed")` does nothing unless something was ordered for that name: in process with `on`, or for
-a process of its own with `CORRAL_FAILPOINTS="claim.committed=exit,result.spooled=hang"`. `exit` ends the process as
-kill -9 would, `hang` blocks the thread for ever, `error` raises `FailpointError`.
+a process of its own with `CORRAL_FAILPOINTS="claim.committed=exit,result.spooled=exit"`, which ends it there as kill -9
+would.
 """
 
 import os
-import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
@@ -26,10 +25,6 @@ NAMES = frozenset(
 )
 
 
-class FailpointError(Exception):
-    """This failure was ordered by a test."""
-
-
 _ordered: dict[str, Callable[[], None]] = {}
 
 
@@ -42,7 +37,7 @@ def failpoint(name: str) -> None:
 @contextmanager
 def on(name: str, action: Callable[[], None]) -> Generator[None]:
     """While the block runs, `action` happens at the place called `name`."""
-    _known(name)
+    _check_name(name)
     _ordered[name] = action
     try:
         yield
@@ -54,25 +49,16 @@ def order_from_environment() -> None:
     """Arm what `CORRAL_FAILPOINTS` orders; called once by each process that `corral` starts."""
     for order in filter(None, os.environ.get("CORRAL_FAILPOINTS", "").split(",")):
         name, _, verb = order.partition("=")
-        _known(name)
-        _ordered[name] = _VERBS[verb]
+        _check_name(name)
+        if verb != "exit":
+            raise ValueError(f"CORRAL_FAILPOINTS: '{order}' is no order; write {name}=exit")
+        _ordered[name] = _exit
 
 
-def _known(name: str) -> None:
+def _check_name(name: str) -> None:
     if name not in NAMES:
         raise KeyError(f"there is no failpoint '{name}'; there are {', '.join(sorted(NAMES))}")
 
 
 def _exit() -> None:
     os._exit(137)
-
-
-def _hang() -> None:
-    threading.Event().wait()
-
-
-def _error() -> None:
-    raise FailpointError
-
-
-_VERBS: dict[str, Callable[[], None]] = {"exit": _exit, "hang": _hang, "error": _error}

@@ -1,8 +1,10 @@
 """Free ports on loopback."""
 
 import socket
+from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
+_LAST_PORT = 65_535
 
 
 def free_port() -> int:
@@ -31,4 +33,8 @@ def usual_port(last: int | None, *, count: int = 1) -> int:
     return first
 
 
-_LAST_PORT = 65_535
+def kept_port(file: Path) -> int:
+    """The port that the file names from the last time, or another where that is taken; written back to it."""
+    port = usual_port(int(file.read_text()) if file.exists() else None)
+    file.write_text(str(port))
+    return port

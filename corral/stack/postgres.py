@@ -15,7 +15,7 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from corral.stack.ports import LOOPBACK, free_port, is_free
+from corral.stack.ports import LOOPBACK, kept_port
 from corral.stack.process import end_of, spawn
 
 UNPRIVILEGED_USER = "nobody"
@@ -42,10 +42,6 @@ class EmbeddedPostgres:
         self._password_file = folder / "password"
         self._log_file = folder / "postgres.log"
 
-    @property
-    def pid(self) -> int | None:
-        return self.process.pid if self.process else None
-
     def url(self, database: str = "postgres") -> str:
         """The address for a client; valid from the first `start` on, for as long as the folder exists."""
         password, port = self._password_file.read_text(), self._port_file.read_text()
@@ -56,12 +52,11 @@ class EmbeddedPostgres:
         if not (self.folder / "cluster" / "PG_VERSION").exists():
             self._make_cluster()
         if self.process is None:
-            self._port_file.write_text(str(self._usual_port()))
-        socket_folder = Path(tempfile.gettempdir())
+            kept_port(self._port_file)
         self.process = self._spawn(
             "postgres",
             *("-D", str(self.folder / "cluster"), "-h", LOOPBACK, "-p", self._port_file.read_text()),
-            *("-k", str(socket_folder)),
+            *("-k", tempfile.gettempdir()),
             *self._options,
         )
         self._wait_until_it_answers()
@@ -77,11 +72,6 @@ class EmbeddedPostgres:
         created = self._call("createdb", "--maintenance-db", self.url(), name)
         if created.returncode and "already exists" not in created.stderr:
             raise EmbeddedPostgresError(f"createdb failed: {created.stderr}")
-
-    def _usual_port(self) -> int:
-        """The port of the last time where it is still free, so that addresses stay good over a restart."""
-        last = int(self._port_file.read_text()) if self._port_file.exists() else 0
-        return last if last and is_free(last) else free_port()
 
     def _make_cluster(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -110,7 +100,7 @@ class EmbeddedPostgres:
 
     def _call(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self._bin / program), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - as above
+        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own programs and arguments
 
     def _wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + START_LIMIT_SECONDS

