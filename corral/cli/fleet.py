@@ -15,11 +15,11 @@ from corral.client import Corral
 from corral.contract.fleet import DeviceList, DeviceView, HostList, HostView
 
 
-def hosts(context: typer.Context, json: Json = False) -> None:
+def hosts(context: typer.Context, as_json: Json = False) -> None:
     """List the device hosts."""
     with connect(context) as corral:
         found = list(corral.hosts())
-    if json:
+    if as_json:
         print_json(HostList(hosts=found))
         return
     rows = (
@@ -39,11 +39,11 @@ def hosts(context: typer.Context, json: Json = False) -> None:
     print_table(columns, rows, empty="There are no hosts.")
 
 
-def devices(context: typer.Context, json: Json = False) -> None:
+def devices(context: typer.Context, as_json: Json = False) -> None:
     """List the devices of all hosts, and what can be done about those that are not ready."""
     with connect(context) as corral:
         found = list(corral.devices())
-    if json:
+    if as_json:
         print_json(DeviceList(devices=found))
         return
     rows = (
@@ -67,12 +67,12 @@ def drain(
     context: typer.Context,
     host: Annotated[str, typer.Argument(metavar="HOST", help="Its id or its name.", show_default=False)],
     off: Annotated[bool, typer.Option("--off", help="End it: the host takes tasks again.")] = False,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Have a host finish what it runs and take no more tasks."""
     with connect(context) as corral:
         drained = corral.drain(_host_id(corral, host), draining=not off)
-    if json:
+    if as_json:
         print_json(drained)
     else:
         stdout().print(Text.assemble(plain(drained.name), " is ", _host_state(drained), f", running {drained.running}"))

@@ -1,5 +1,6 @@
 """Finds the files that a flow on this machine includes, so that they can be submitted with it."""
 
+import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -59,7 +60,7 @@ def _included(source: str, name: str, *, folder: PurePosixPath) -> Iterator[str]
         for included in _walk(document):
             # A path with a variable is known at submit, not here.
             if "${" not in included:
-                yield _normal(folder / included)
+                yield posixpath.normpath(folder / included)
 
 
 def _documents(source: str, name: str) -> list[Node]:
@@ -92,16 +93,6 @@ def _file_of(value: Node) -> Iterator[str]:
             yield text
         case _:
             return
-
-
-def _normal(path: PurePosixPath) -> str:
-    parts: list[str] = []
-    for part in path.parts:
-        if part == ".." and parts and parts[-1] != "..":
-            parts.pop()
-        else:
-            parts.append(part)
-    return "/".join(parts).replace("//", "/")
 
 
 def _has_name(source: str) -> bool:

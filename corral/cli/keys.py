@@ -18,15 +18,15 @@ Scopes = Annotated[list[Scope] | None, typer.Option("--scope", help="What it may
 
 
 @app.command(epilog=HELP)
-def create(context: typer.Context, name: Name, scope: Scopes = None, json: Json = False) -> None:
+def create(context: typer.Context, name: Name, scope: Scopes = None, as_json: Json = False) -> None:
     """Make a key over the API, which takes a key with the scope keys:admin."""
     with connect(context) as corral:
         created = corral.create_api_key(name, scopes=scope or list(Scope))
-    _show(created, as_json=json)
+    _show(created, as_json=as_json)
 
 
 @app.command(epilog=HELP)
-def bootstrap(name: Name, scope: Scopes = None, json: Json = False) -> None:
+def bootstrap(name: Name, scope: Scopes = None, as_json: Json = False) -> None:
     """Make the first key of a cluster, directly in the database of CORRAL_DATABASE_URL."""
     from corral.stack.plane import create_first_key
 
@@ -34,7 +34,7 @@ def bootstrap(name: Name, scope: Scopes = None, json: Json = False) -> None:
     request = ApiKeyRequest(name=name, scopes=scope or list(Scope))
     with database_failures():
         created = create_first_key(url, request)
-    _show(created, as_json=json)
+    _show(created, as_json=as_json)
 
 
 def _show(created: ApiKeyCreated, *, as_json: bool) -> None:

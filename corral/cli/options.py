@@ -10,7 +10,7 @@ from corral.cli.failures import WrongUsage
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and errors as problem documents.")]
 TaskId = Annotated[UUID, typer.Argument(metavar="TASK_ID", show_default=False)]
-Timeout = Annotated[
+WaitLimit = Annotated[
     float | None, typer.Option("--wait-limit", metavar="SECONDS", help="Wait no longer than this; the task goes on.")
 ]
 

@@ -1,5 +1,6 @@
 """The parts of Corral as single processes, for a cluster: each reads its settings from the environment."""
 
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -63,8 +64,7 @@ def phone(context: typer.Context) -> int:
     from workers.phone.__main__ import main
 
     order_from_environment()
-    sys.argv = ["corral phone", *context.args]
-    return main()
+    return main(context.args, program="corral phone")
 
 
 def migrate() -> None:
@@ -78,8 +78,6 @@ def migrate() -> None:
 
 def database_url() -> str:
     """CORRAL_DATABASE_URL. Raises `WrongUsage` where it is missing or is no address."""
-    import os
-
     from control.store.database import psycopg_url
 
     url = os.environ.get("CORRAL_DATABASE_URL", "")

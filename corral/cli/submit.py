@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,7 +11,7 @@ from corral.cli.connection import connect
 from corral.cli.exit_codes import ExitCode
 from corral.cli.failures import WrongUsage
 from corral.cli.flow_files import LocalFlow, read_flow
-from corral.cli.options import Json, Timeout, pairs
+from corral.cli.options import Json, WaitLimit, pairs
 from corral.cli.output import plain, print_json, stdout
 from corral.cli.watch import follow
 from corral.contract.tasks import Requirement, RequirementOperator
@@ -28,23 +28,20 @@ def submit(
     ] = None,
     priority: Annotated[int, typer.Option(help="-100 to 100; higher goes first.")] = 0,
     max_attempts: Annotated[int, typer.Option(help="Runs, when hosts or devices fail under it.")] = 2,
-    timeout: Annotated[int | None, typer.Option(metavar="SECONDS", help="Stop a run that takes longer.")] = None,
-    queue_timeout: Annotated[int | None, typer.Option(metavar="SECONDS", help="Fail a task that waits longer.")] = None,
+    timeout_seconds: Annotated[
+        int | None, typer.Option("--timeout", metavar="SECONDS", help="Stop a run that takes longer.")
+    ] = None,
+    queue_timeout_seconds: Annotated[
+        int | None, typer.Option("--queue-timeout", metavar="SECONDS", help="Fail a task that waits longer.")
+    ] = None,
     batch: Annotated[str | None, typer.Option(metavar="ID", help="Groups tasks that belong together.")] = None,
     idempotency_key: Annotated[str | None, typer.Option(metavar="KEY", help="The same key submits once.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show the task until it has ended.")] = False,
-    wait_limit: Timeout = None,
-    json: Json = False,
+    limit_seconds: WaitLimit = None,
+    as_json: Json = False,
 ) -> int:
     """Hand over a flow, with the files that it includes, to be run on a device."""
     flow = _flow(file)
-    options: dict[str, Any] = {
-        "priority": priority,
-        "max_attempts": max_attempts,
-        "timeout_seconds": timeout,
-        "queue_timeout_seconds": queue_timeout,
-        "batch_id": batch,
-    }
     with connect(context) as corral:
         task = corral.submit(
             flow.source,
@@ -54,11 +51,15 @@ def submit(
             labels=pairs(label or [], option="--label"),
             requires=_requirements(require or []),
             idempotency_key=idempotency_key,
-            **options,
+            priority=priority,
+            max_attempts=max_attempts,
+            timeout_seconds=timeout_seconds,
+            queue_timeout_seconds=queue_timeout_seconds,
+            batch_id=batch,
         )
         if wait:
-            return follow(corral, task.task_id, as_json=json, limit_seconds=wait_limit)
-    if json:
+            return follow(corral, task.task_id, as_json=as_json, limit_seconds=limit_seconds)
+    if as_json:
         print_json(task)
     else:
         stdout().print(plain(task.task_id))

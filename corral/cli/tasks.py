@@ -8,7 +8,7 @@ from rich.text import Text
 
 from corral.cli.connection import connect
 from corral.cli.exit_codes import ExitCode
-from corral.cli.options import Json, TaskId, Timeout, pairs
+from corral.cli.options import Json, TaskId, WaitLimit, pairs
 from corral.cli.output import plain, print_json, print_table, stderr, stdout
 from corral.cli.watch import closing_line, wait_for_end
 from corral.cli.words import instant, labels, length, progress, seconds_between, status_word
@@ -27,7 +27,7 @@ def tasks(
     batch: Annotated[str | None, typer.Option(metavar="ID", help="Only of this batch.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
     page: Annotated[str | None, typer.Option(metavar="TOKEN", help="Go on where the last page ended.")] = None,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
     """List tasks, youngest first."""
     with connect(context) as corral:
@@ -41,7 +41,7 @@ def tasks(
             page_token=page,
             limit=limit,
         )
-    if json:
+    if as_json:
         print_json(found)
         return
     columns = ("TASK", "STATUS", "NAME", "CREATED", "TOOK", "LABELS", "")
@@ -50,11 +50,11 @@ def tasks(
         stderr().print(plain(f"There are more: --page {found.next_page_token}"))
 
 
-def show(context: typer.Context, task_id: TaskId, json: Json = False) -> None:
+def show(context: typer.Context, task_id: TaskId, as_json: Json = False) -> None:
     """Show all about a task, with the story of its cancel request and of its attempts."""
     with connect(context) as corral:
         task = corral.get(task_id)
-        if json:
+        if as_json:
             print_json(task)
             return
         attempts = corral.attempts(task_id)
@@ -84,17 +84,17 @@ def cancel(
     wait: Annotated[
         bool, typer.Option("--wait", help="Until it has ended: 0 if cancelled, 1 if it was too late.")
     ] = False,
-    wait_limit: Timeout = None,
-    json: Json = False,
+    limit_seconds: WaitLimit = None,
+    as_json: Json = False,
 ) -> int:
     """Ask for a task to be stopped. The request is never lost; asking twice changes nothing."""
     with connect(context) as corral:
         response = corral.cancel(task_id, reason=reason)
         if not wait:
-            _show_response(response, as_json=json)
+            _show_response(response, as_json=as_json)
             return ExitCode.OK
-        task = wait_for_end(corral, task_id, as_json=json, limit_seconds=wait_limit)
-    if json:
+        task = wait_for_end(corral, task_id, as_json=as_json, limit_seconds=limit_seconds)
+    if as_json:
         print_json(task)
     else:
         stdout().print(closing_line(task))

@@ -57,7 +57,6 @@ def running_stack(
     options: StackOptions,
     *,
     console: Console,
-    stop_request: StopRequest | None = None,
     ready_file: Path | None = None,
 ) -> Generator[tuple[Stack, ReadyInfo | None]]:
     """A stack that is up while the block runs; without its info where a stop was asked for before it was up.
@@ -65,7 +64,7 @@ def running_stack(
     Raises:
         CommandFailed: it cannot be started.
     """
-    stop_request = stop_request or StopRequest()
+    stop_request = StopRequest()
     progress = _Progress(console)
     with _failures(), stop_request.from_signals(), folder.locked():
         stack = Stack(folder, options, stop_request=stop_request, announce=progress.say, ready_file=ready_file)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from corral.cli.connection import connect
 from corral.cli.exit_codes import ExitCode, exit_code_of
-from corral.cli.options import Json, TaskId, Timeout
+from corral.cli.options import Json, TaskId, WaitLimit
 from corral.cli.output import plain, print_json, stderr, stdout
 from corral.cli.words import length, progress, seconds_between, status_word
 from corral.client import Corral, WaitTimedOut
@@ -22,10 +22,10 @@ from corral.contract.tasks import TaskDetail
 _POLL_SECONDS = 0.3
 
 
-def watch(context: typer.Context, task_id: TaskId, wait_limit: Timeout = None, json: Json = False) -> int:
+def watch(context: typer.Context, task_id: TaskId, limit_seconds: WaitLimit = None, as_json: Json = False) -> int:
     """Show a task live until it has ended: 0 done, 1 failed, 3 cancelled."""
     with connect(context) as corral:
-        return follow(corral, task_id, as_json=json, limit_seconds=wait_limit)
+        return follow(corral, task_id, as_json=as_json, limit_seconds=limit_seconds)
 
 
 def follow(corral: Corral, task_id: UUID, *, as_json: bool, limit_seconds: float | None = None) -> ExitCode:

@@ -1,4 +1,4 @@
-"""`python -m workers.phone --count 2`: phones without the rest of the house."""
+"""`python -m workers.phone --count 2`, which `corral phone` runs too: phones without the rest of the house."""
 
 import argparse
 import asyncio
@@ -12,9 +12,9 @@ from workers.phone.app.description import AppDescriptionInvalid
 from workers.phone.main import PhonesRefused, run_phones
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Serves phones until told to stop; `words` are the options, by default those of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m workers.phone", description=__doc__)
+def main(words: Sequence[str] | None = None, *, program: str = "python -m workers.phone") -> int:
+    """Serves phones until told to stop; `words` are the options, by default those of the command line of `program`."""
+    parser = argparse.ArgumentParser(prog=program, description="Serve emulated phones over TCP, for `adb connect`.")
     parser.add_argument("--count", type=int, default=1, help="how many phones")
     parser.add_argument("--base-port", type=int, default=0, help="the first phone's port; 0 picks free ones")
     parser.add_argument("--app", type=Path, action="append", default=[], help="an app's file, or a folder of them")
