@@ -1,7 +1,7 @@
 """The SDK: `Corral` speaks to a control plane over HTTP, in the models of `corral.contract`.
 
     with Corral("http://127.0.0.1:7700", api_key) as corral:
-        task = corral.submit(flow=Path("login.yaml").read_text(), labels={"team": "shop"})
+        task = corral.submit(Path("login.yaml"), labels={"team": "shop"})
         task = corral.wait(task.task_id, timeout_seconds=300)
         print(task.status)
 

@@ -64,7 +64,7 @@ class Corral:
         the same key with the same content answers the same task for as long as the API remembers it.
 
         Args:
-            flow: the flow's YAML.
+            flow: the flow's YAML, or the path of a UTF-8 file with it.
             name: shown to people; the flow's own name where none is given.
             files: path → text of what the flow includes with `runFlow: file:`.
             env: values for `${NAME}` in the flow.
@@ -80,7 +80,7 @@ class Corral:
         submission = TaskSubmission(
             kind=TaskKind.FLOW,
             name=name,
-            flow=flow.read_text() if isinstance(flow, Path) else flow,
+            flow=flow.read_text(encoding="utf-8") if isinstance(flow, Path) else flow,
             files=dict(files or {}),
             env=dict(env or {}),
             labels=dict(labels or {}),
