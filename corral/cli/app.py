@@ -6,7 +6,7 @@ import typer
 
 from corral.cli import demo, fleet, keys, parts, submit, tasks, up, watch
 from corral.cli.connection import Target
-from corral.cli.exit_codes import HELP
+from corral.cli.exit_codes import HELP, HELP_OF_PARTS
 
 _TASKS, _FLEET, _HERE, _PARTS = (
     "Tasks",
@@ -45,7 +45,7 @@ for panel, commands in {
     _PARTS: (parts.api, parts.jobs, parts.beat, parts.host, parts.migrate),
 }.items():
     for command in commands:
-        app.command(rich_help_panel=panel, epilog=HELP)(command)
+        app.command(rich_help_panel=panel, epilog=HELP_OF_PARTS if panel is _PARTS else HELP)(command)
 app.add_typer(keys.app, name="keys", rich_help_panel=_FLEET)
 # `phone` hands its arguments on to the emulated phones, which have a command line of their own.
 app.command(

@@ -25,6 +25,10 @@ HELP = (
     "Exit codes: 0 ok · 1 the task failed · 2 wrong usage · 3 the task was cancelled · "
     "4 refused by the API · 5 API not reachable · 130 interrupted"
 )
+HELP_OF_PARTS = (
+    "Exit codes: 0 ended in order · 1 failed · 2 settings are missing or wrong · of a host also: "
+    "3 its state folder is in use · 4 a later process of this host has taken over · 5 adb cannot be started"
+)
 
 _OF_STATUS = {
     TaskStatus.DONE: ExitCode.OK,

@@ -11,6 +11,7 @@ from corral.cli.exit_codes import ExitCode
 from corral.stack.state_folder import ReadyInfo, StackFolder, default_state_dir, ready_json, write_private
 from tests.corral.cli.conftest import Corral
 from tests.corral.fake_api import KEY, TASK_ID, FakeApi, problem, task
+from workers.host.life import ExitCode as HostExitCode
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = (
@@ -32,6 +33,12 @@ def test_the_help_names_all_commands_and_exit_codes(corral: Corral) -> None:
         assert word in ran.out
     for code in ExitCode:
         assert f"{int(code)} " in ran.out
+
+
+def test_the_help_of_a_host_has_its_own_exit_codes(corral: Corral) -> None:
+    shown = " ".join(corral("host", "--help").out.split())
+    assert [code for code in HostExitCode if f" {int(code)} " not in shown] == []
+    assert "the task was cancelled" not in shown
 
 
 def test_the_reference_has_all_commands_and_exit_codes() -> None:
