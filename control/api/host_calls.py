@@ -1,8 +1,14 @@
-"""What hosts call apart from claims: register, heartbeat, and the life of a lease."""
+"""What hosts call apart from claims: register, heartbeat, and the life of a lease.
+
+Who registers or sends a heartbeat takes a place, so both ask first whether the caller still listens. A process that is
+gone must not take the place of the one that came after it, only because its request had waited for us.
+"""
 
 from uuid import UUID
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter
+from starlette.requests import ClientDisconnect, Request
 
 from control.api.access import CallingHost, Joining, NamedHost
 from control.api.edge import ThePlane
@@ -25,13 +31,15 @@ router = APIRouter(route_class=TolerantRoute, tags=["host protocol"])
 
 
 @router.post("/internal/v1/hosts/register", dependencies=[Joining], summary="Enrol a host")
-def register(plane: ThePlane, registration: HostRegistration) -> HostRegistered:
-    return register_host(plane, registration)
+async def register(plane: ThePlane, http: Request, registration: HostRegistration) -> HostRegistered:
+    await _must_listen(http)
+    return await run_sync(register_host, plane, registration)
 
 
 @router.post("/internal/v1/hosts/{host_id}/heartbeat", summary="Say that a host lives, and which devices it has")
-def beat(plane: ThePlane, host_id: NamedHost, beat: Heartbeat) -> HeartbeatReply:
-    return heartbeat(plane, host_id, beat)
+async def beat(plane: ThePlane, http: Request, host_id: NamedHost, beat: Heartbeat) -> HeartbeatReply:
+    await _must_listen(http)
+    return await run_sync(heartbeat, plane, host_id, beat)
 
 
 @router.post("/internal/v1/leases/{lease_id}/renew", summary="Renew a lease")
@@ -46,3 +54,8 @@ def report(
     plane: ThePlane, lease_id: UUID, host_id: CallingHost, report: TerminalResultRequest
 ) -> TerminalResultResponse:
     return record_task_result(plane, host_id, lease_id, report)
+
+
+async def _must_listen(http: Request) -> None:
+    if await http.is_disconnected():
+        raise ClientDisconnect

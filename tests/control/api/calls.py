@@ -64,12 +64,14 @@ class CallingHost:
         return host
 
     def beat(self, **more: Any) -> Any:
-        body = {
+        return self.post(f"hosts/{self.host_id}/heartbeat", self.beat_body(**more))
+
+    def beat_body(self, **more: Any) -> dict[str, Any]:
+        return {
             "incarnation": str(self.incarnation),
             "devices": [{"serial": self.serial, "state": "ready"}],
             **more,
         }
-        return self.post(f"hosts/{self.host_id}/heartbeat", body)
 
     def claim(self, *, wait_ms: int = 0, **more: Any) -> Any:
         return self.post(f"hosts/{self.host_id}/claim", self.claim_body(wait_ms=wait_ms, **more))
@@ -94,9 +96,17 @@ class CallingHost:
 
 def raw_claim(host: CallingHost) -> bytes:
     """A long claim as it goes over the wire, for a connection of its own."""
-    body = json.dumps(host.claim_body(wait_ms=25_000)).encode()
+    return _raw_post(host, "claim", host.claim_body(wait_ms=25_000))
+
+
+def raw_heartbeat(host: CallingHost) -> bytes:
+    return _raw_post(host, "heartbeat", host.beat_body())
+
+
+def _raw_post(host: CallingHost, call: str, content: dict[str, Any]) -> bytes:
+    body = json.dumps(content).encode()
     head = (
-        f"POST /internal/v1/hosts/{host.host_id}/claim HTTP/1.1\r\nHost: api\r\nContent-Type: application/json\r\n"
+        f"POST /internal/v1/hosts/{host.host_id}/{call} HTTP/1.1\r\nHost: api\r\nContent-Type: application/json\r\n"
         f"Authorization: {host.headers['Authorization']}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body

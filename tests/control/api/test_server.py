@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -15,8 +16,9 @@ import pytest
 from control.app.settings import Settings
 from control.operations.cadence import API, overdue_jobs
 from control.operations.plane import Plane
+from corral.contract.identifiers import uuid7
 from corral.stack.ports import free_port
-from tests.control.api.calls import JOIN_TOKEN, CallingHost, raw_claim, until
+from tests.control.api.calls import JOIN_TOKEN, CallingHost, raw_claim, raw_heartbeat, until
 
 LIMIT_SECONDS = 30.0
 
@@ -67,6 +69,19 @@ def test_a_sigterm_answers_held_claims_and_ends_in_order(process: "subprocess.Po
     assert re.search(r'"actor": "host:[0-9a-f-]{36}"', claim)
     assert '"route": "/internal/v1/hosts/{host_id}/claim"' in claim
     assert not any("Traceback" in line for line in lines)
+
+
+def test_a_dead_life_whose_heartbeat_waited_for_a_frozen_api_takes_no_place(process: "subprocess.Popen[bytes]"):
+    address = ("127.0.0.1", process.port)  # type: ignore[attr-defined]
+    with httpx.Client(base_url=f"http://{address[0]}:{address[1]}", timeout=LIMIT_SECONDS) as api:
+        until(lambda: answers(api))
+        host = CallingHost.enrol(api)
+        process.send_signal(signal.SIGSTOP)
+        for _ in range(8):
+            with socket.create_connection(address, timeout=LIMIT_SECONDS) as dead:
+                dead.sendall(raw_heartbeat(replace(host, incarnation=uuid7())))
+        process.send_signal(signal.SIGCONT)
+        assert [host.beat().status_code for _ in range(5)] == [200] * 5
 
 
 def test_a_streamed_body_is_refused_once_it_is_too_large(api: httpx.Client, user: dict[str, str]):
