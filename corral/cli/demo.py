@@ -27,6 +27,7 @@ _POLL_SECONDS = 0.25
 
 def demo() -> int:
     """Start everything in a folder that is thrown away, run flows, cancel two tasks, and show how all ended."""
+    # Without its flows it should end here, and not once a stack has been started for it.
     examples_folder()
     options = StackOptions(port=0, phones=PHONES, lease_seconds=LEASE_SECONDS)
     tasks = demo_tasks()

@@ -3,7 +3,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -13,6 +13,7 @@ from corral.stack import supervisor as supervisor_module
 from corral.stack.process import spawn
 from corral.stack.stop_request import StopAsked, StopRequest
 from corral.stack.supervisor import StartFailed, Supervisor
+from tests.corral.stack.up import until
 
 #: Appends its name to a file when it is asked to end.
 POLITE = """
@@ -79,13 +80,6 @@ def supervisor(told: Told, stop_request: StopRequest) -> Iterator[Supervisor]:
     supervisor = Supervisor(stop_request=stop_request, announce=told.sentences.append, on_change=told.change)
     yield supervisor
     supervisor.stop()
-
-
-def until(condition: Callable[[], object], *, limit_seconds: float = 20) -> None:
-    deadline = time.monotonic() + limit_seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.01)
 
 
 def running(supervisor: Supervisor, *parts: ScriptPart) -> None:

@@ -39,10 +39,9 @@ class Up:
     def ready(self) -> dict[str, Any]:
         return json.loads(self.ready_file.read_text())
 
-    def wait_until_ready(self) -> dict[str, Any]:
+    def wait_until_ready(self) -> None:
         until(lambda: self.ready_file.exists() or self.process.poll() is not None)
         assert self.process.poll() is None, self.process.communicate()[0]
-        return self.ready
 
     def end(self, number: signal.Signals = signal.SIGINT) -> str:
         """Ask it to end, and answer all that it has printed."""
