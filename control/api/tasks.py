@@ -68,7 +68,7 @@ def submit(
     idempotency_key: IdempotencyKey = None,
 ) -> TaskDetail:
     """Checks the flow and queues the task. 200 instead of 201: the idempotency key was used for this task before."""
-    submitted = submit_task(plane, submission, actor=principal.actor, idempotency_key=idempotency_key)
+    submitted = submit_task(plane, submission, principal=principal, idempotency_key=idempotency_key)
     if submitted.is_replay:
         response.status_code = HTTPStatus.OK
     response.headers["Location"] = f"/v1/tasks/{submitted.task.task_id}"

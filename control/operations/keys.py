@@ -24,6 +24,7 @@ _NOTHING = hashlib.sha256(b"").digest()
 class Principal:
     """Who calls, as the audit trail names them, and what they may do."""
 
+    key_id: str
     actor: str
     scopes: frozenset[Scope]
 
@@ -53,7 +54,8 @@ def authenticate_key(plane: Plane, token: str) -> Principal:
     stored = bytes(row["secret_hash"]) if row else _NOTHING
     if not hmac.compare_digest(stored, _hash(secret)) or row is None:
         raise Unauthenticated("this API key is not known here")
-    return Principal(actor=f"key:{row['name']}", scopes=frozenset(Scope(scope) for scope in row["scopes"]))
+    scopes = frozenset(Scope(scope) for scope in row["scopes"])
+    return Principal(key_id=key_id, actor=f"key:{row['name']}", scopes=scopes)
 
 
 def authenticate_host(plane: Plane, token: str) -> UUID:

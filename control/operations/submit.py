@@ -6,6 +6,7 @@ from uuid import UUID
 
 from control.domain.errors import IdempotencyKeyReused, InvalidFlow, KindNotSupported
 from control.domain.requirements import requirement_class
+from control.operations.keys import Principal
 from control.operations.plane import Job, Plane
 from control.operations.tasks import show_task_in
 from control.store.database import Transaction
@@ -35,45 +36,58 @@ class _KeyTaken(Exception):
     """Read what they made of it."""
 
 
-def submit_task(plane: Plane, submission: TaskSubmission, *, actor: str, idempotency_key: str | None) -> Submitted:
+def submit_task(
+    plane: Plane, submission: TaskSubmission, *, principal: Principal, idempotency_key: str | None
+) -> Submitted:
     """Queue a task, once for each idempotency key.
 
     Raises:
         KindNotSupported: the kind is known and not built.
         InvalidFlow: the flow cannot be run; the context names file, line and command.
-        IdempotencyKeyReused: the key stands for another request of this actor.
+        IdempotencyKeyReused: the key stands for another request of the same API key.
     """
     name = _checked_name(submission)
     request_hash = hashlib.sha256(submission.model_dump_json().encode()).digest()
     try:
-        submitted = _insert(plane, submission, name, actor=actor, key=idempotency_key, request_hash=request_hash)
+        submitted = _insert(plane, submission, name, principal, key=idempotency_key, request_hash=request_hash)
     except _KeyTaken:
-        submitted = _insert(plane, submission, name, actor=actor, key=idempotency_key, request_hash=request_hash)
+        submitted = _insert(plane, submission, name, principal, key=idempotency_key, request_hash=request_hash)
     failpoint("submit.committed")
     return submitted
 
 
 def _insert(
-    plane: Plane, submission: TaskSubmission, name: str | None, *, actor: str, key: str | None, request_hash: bytes
+    plane: Plane,
+    submission: TaskSubmission,
+    name: str | None,
+    principal: Principal,
+    *,
+    key: str | None,
+    request_hash: bytes,
 ) -> Submitted:
     with plane.database.transaction() as tx:
-        if key is not None and (known := _known(tx, actor=actor, key=key, request_hash=request_hash)):
+        if key is not None and (known := _known(tx, principal.key_id, key, request_hash)):
             return Submitted(task=show_task_in(tx, known), is_replay=True)
         task_id = uuid7()
         insert_task(
-            tx, task_id, submission, name=name, requirement_class=requirement_class(submission.requires), actor=actor
+            tx,
+            task_id,
+            submission,
+            name=name,
+            requirement_class=requirement_class(submission.requires),
+            actor=principal.actor,
         )
-        record_events(tx, [Event(TaskEventKind.QUEUED, task_id, attempt=0)], actor=actor)
+        record_events(tx, [Event(TaskEventKind.QUEUED, task_id, attempt=0)], actor=principal.actor)
         if key is not None and not insert_idempotency_key(
-            tx, actor=actor, key=key, request_hash=request_hash, task_id=task_id
+            tx, key_id=principal.key_id, key=key, request_hash=request_hash, task_id=task_id
         ):
             raise _KeyTaken
         tx.after_commit(lambda: plane.doorbell.ring(Job.ASSIGN_TASKS))
         return Submitted(task=show_task_in(tx, task_id), is_replay=False)
 
 
-def _known(tx: Transaction, *, actor: str, key: str, request_hash: bytes) -> UUID | None:
-    row = find_idempotency_key(tx, actor=actor, key=key)
+def _known(tx: Transaction, key_id: str, key: str, request_hash: bytes) -> UUID | None:
+    row = find_idempotency_key(tx, key_id=key_id, key=key)
     if row is None:
         return None
     if bytes(row["request_hash"]) != request_hash:

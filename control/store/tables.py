@@ -220,12 +220,13 @@ api_keys = Table(
 idempotency_keys = Table(
     "idempotency_keys",
     metadata,
-    Column("actor", Text, nullable=False),
+    # The API key it was sent with, not its name: two keys may have one name.
+    Column("key_id", Text, nullable=False),
     Column("idempotency_key", Text, nullable=False),
     Column("request_hash", LargeBinary, nullable=False),
     Column("task_id", UUID, ForeignKey("scheduled_tasks.task_id"), nullable=False),
     _instant("created_at", nullable=False),
-    PrimaryKeyConstraint("actor", "idempotency_key"),
+    PrimaryKeyConstraint("key_id", "idempotency_key"),
 )
 
 job_runs = Table(

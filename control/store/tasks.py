@@ -149,27 +149,27 @@ def has_assignments(tx: Transaction, host_id: UUID) -> bool:
     )
 
 
-def find_idempotency_key(tx: Transaction, *, actor: str, key: str) -> RowMapping | None:
-    """The request that this actor has sent under this key before; its task cannot be purged in this transaction."""
+def find_idempotency_key(tx: Transaction, *, key_id: str, key: str) -> RowMapping | None:
+    """The request that came under this key before. Its task cannot be purged within this transaction."""
     return tx.row(
         """
         SELECT request_hash, task_id FROM idempotency_keys
-        WHERE actor = :actor AND idempotency_key = :key FOR KEY SHARE
+        WHERE key_id = :key_id AND idempotency_key = :key FOR KEY SHARE
         """,
-        actor=actor,
+        key_id=key_id,
         key=key,
     )
 
 
-def insert_idempotency_key(tx: Transaction, *, actor: str, key: str, request_hash: bytes, task_id: UUID) -> bool:
+def insert_idempotency_key(tx: Transaction, *, key_id: str, key: str, request_hash: bytes, task_id: UUID) -> bool:
     """Take the key; False where somebody took it in the same moment."""
     return bool(
         tx.run(
             """
-            INSERT INTO idempotency_keys (actor, idempotency_key, request_hash, task_id, created_at)
-            VALUES (:actor, :key, :request_hash, :task_id, corral_now()) ON CONFLICT DO NOTHING
+            INSERT INTO idempotency_keys (key_id, idempotency_key, request_hash, task_id, created_at)
+            VALUES (:key_id, :key, :request_hash, :task_id, corral_now()) ON CONFLICT DO NOTHING
             """,
-            actor=actor,
+            key_id=key_id,
             key=key,
             request_hash=request_hash,
             task_id=task_id,

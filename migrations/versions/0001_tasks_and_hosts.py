@@ -155,12 +155,12 @@ def upgrade() -> None:
     """)
     op.execute("""
         CREATE TABLE idempotency_keys (
-            actor TEXT NOT NULL,
+            key_id TEXT NOT NULL,
             idempotency_key TEXT NOT NULL,
             request_hash BYTEA NOT NULL,
             task_id UUID NOT NULL,
             created_at timestamptz NOT NULL,
-            CONSTRAINT pk_idempotency_keys PRIMARY KEY (actor, idempotency_key),
+            CONSTRAINT pk_idempotency_keys PRIMARY KEY (key_id, idempotency_key),
             CONSTRAINT fk_idempotency_keys_task_id FOREIGN KEY(task_id) REFERENCES scheduled_tasks (task_id)
         )
     """)

@@ -10,12 +10,13 @@ from control.operations.cadence import record_api_alive
 from control.operations.cancel import Cancellation, request_task_cancellation
 from control.operations.claim import claim_assignment
 from control.operations.hosts import heartbeat, register_host
+from control.operations.keys import Principal
 from control.operations.leases import renew_lease
 from control.operations.plane import Job, Plane
 from control.operations.results import record_task_result
 from control.operations.submit import submit_task
 from control.operations.tasks import list_events, show_task
-from corral.contract.fleet import DeviceState
+from corral.contract.fleet import DeviceState, Scope
 from corral.contract.host_protocol import (
     Assignment,
     ClaimRequest,
@@ -30,6 +31,7 @@ from corral.contract.host_protocol import (
 from corral.contract.identifiers import uuid7
 from corral.contract.tasks import TaskDetail, TaskSubmission
 
+SUBMITTER = Principal(key_id="tests", actor="key:tests", scopes=frozenset({Scope.TASKS_SUBMIT}))
 FLOW = "appId: dev.corral.notes\n---\n- launchApp\n"
 
 
@@ -92,7 +94,7 @@ class Fleet:
 
     def submit(self, **more: Any) -> UUID:
         submission = TaskSubmission.model_validate({"kind": "flow", "flow": FLOW, **more})
-        return submit_task(self.plane, submission, actor="key:tests", idempotency_key=None).task.task_id
+        return submit_task(self.plane, submission, principal=SUBMITTER, idempotency_key=None).task.task_id
 
     def assign(self) -> int:
         return assign_tasks(self.plane)

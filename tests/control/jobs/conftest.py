@@ -23,6 +23,7 @@ from control.signals.gate import DoorbellGate
 from corral.contract.fleet import DeviceState
 from corral.contract.host_protocol import Heartbeat, HostRegistration, ReportedDevice
 from corral.contract.tasks import TaskKind, TaskSubmission
+from tests.control.fleet import SUBMITTER
 from tests.control.redis_conditions import absent_redis_url, redis_url, silent_redis_url
 
 __all__ = ["absent_redis_url", "redis_url", "silent_redis_url"]
@@ -110,7 +111,7 @@ def submit() -> Callable[[Plane], object]:
 
     def submit(plane: Plane):
         submission = TaskSubmission(kind=TaskKind.FLOW, flow=FLOW)
-        return submit_task(plane, submission, actor="test", idempotency_key=None).task.task_id
+        return submit_task(plane, submission, principal=SUBMITTER, idempotency_key=None).task.task_id
 
     return submit
 

@@ -5,12 +5,14 @@ import pytest
 from control.domain.errors import HostNotFound, StaleIncarnation, Unauthenticated
 from control.operations.hosts import list_devices, list_hosts, mark_silent_hosts_offline, register_host, request_drain
 from control.operations.keys import authenticate_host, authenticate_key, create_api_key
+from control.operations.submit import submit_task
 from control.store.database import Database
 from corral.contract.fleet import DeviceState, Scope
 from corral.contract.host_protocol import HostRegistration
 from corral.contract.identifiers import uuid7
 from corral.contract.task_status import TaskStatus
-from tests.control.fleet import Fleet
+from corral.contract.tasks import TaskKind, TaskSubmission
+from tests.control.fleet import FLOW, Fleet
 
 
 def test_a_restarted_host_loses_the_leases_of_its_former_life(fleet: Fleet) -> None:
@@ -101,3 +103,16 @@ def test_a_key_is_known_by_its_secret_and_carries_its_scopes(fleet: Fleet) -> No
     for wrong in (created.api_key[:-1], "corral_nobody_secret", "corral__", "bearer"):
         with pytest.raises(Unauthenticated):
             authenticate_key(fleet.plane, wrong)
+
+
+def test_two_keys_of_one_name_do_not_share_their_idempotency_keys(fleet: Fleet) -> None:
+    submission = TaskSubmission(kind=TaskKind.FLOW, flow=FLOW)
+    principals = [
+        authenticate_key(fleet.plane, create_api_key(fleet.plane, name="ci", scopes=[Scope.TASKS_SUBMIT]).api_key)
+        for _ in range(2)
+    ]
+    tasks = {
+        submit_task(fleet.plane, submission, principal=one, idempotency_key="nightly").task.task_id
+        for one in principals
+    }
+    assert len(tasks) == 2

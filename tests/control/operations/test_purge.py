@@ -18,7 +18,7 @@ from control.store.tasks import delete_tasks, ended_tasks, find_idempotency_key
 from corral.contract.host_protocol import Assignment
 from corral.contract.identifiers import uuid7
 from corral.contract.tasks import TaskSubmission
-from tests.control.fleet import FLOW, Fleet, Host
+from tests.control.fleet import FLOW, SUBMITTER, Fleet, Host
 from tests.control.together import until_somebody_waits
 
 
@@ -51,7 +51,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 def submit_under_key(fleet: Fleet, key: str) -> Submitted:
     submission = TaskSubmission.model_validate({"kind": "flow", "flow": FLOW})
-    return submit_task(fleet.plane, submission, actor="key:tests", idempotency_key=key)
+    return submit_task(fleet.plane, submission, principal=SUBMITTER, idempotency_key=key)
 
 
 def purge_slowly(fleet: Fleet, meanwhile: Callable[[], Future[Any]]) -> Future[Any]:
@@ -105,7 +105,7 @@ def test_a_purge_waits_for_a_submit_that_answers_with_its_task(
     fleet.cancel(first)
     let_time_pass(database)
     with database.transaction() as tx:
-        find_idempotency_key(tx, actor="key:tests", key="nightly")
+        find_idempotency_key(tx, key_id=SUBMITTER.key_id, key="nightly")
         purging = elsewhere.submit(purge, fleet.plane)
         until_somebody_waits(database)
         assert tx.value("SELECT count(*) FROM scheduled_tasks WHERE task_id = :task_id", task_id=first) == 1

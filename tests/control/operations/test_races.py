@@ -1,6 +1,7 @@
 """Two at once, in both orders and many times: one of them wins, and each is told the truth."""
 
 import random
+from functools import partial
 from typing import Any
 
 from control.domain.errors import Refusal
@@ -12,7 +13,7 @@ from control.operations.submit import submit_task
 from corral.contract.identifiers import uuid7
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskSubmission
-from tests.control.fleet import FLOW, Fleet
+from tests.control.fleet import FLOW, SUBMITTER, Fleet
 from tests.control.together import at_once
 
 TERMINAL_KINDS = {"done", "failed", "cancelled"}
@@ -143,10 +144,9 @@ def test_the_same_claim_id_in_two_requests_at_once_takes_one_task(fleet: Fleet) 
 def test_the_same_idempotency_key_at_once_makes_one_task(fleet: Fleet) -> None:
     submission = TaskSubmission.model_validate({"kind": "flow", "flow": FLOW})
     for number in range(10):
-        answers = at_once(
-            *[lambda key=f"key-{number}": submit_task(fleet.plane, submission, actor="key:tests", idempotency_key=key)]
-            * 4
-        )
+        key = f"key-{number}"
+        submit = partial(submit_task, fleet.plane, submission, principal=SUBMITTER, idempotency_key=key)
+        answers = at_once(*[submit] * 4)
         assert len({answer.task.task_id for answer in answers}) == 1
         assert sum(not answer.is_replay for answer in answers) == 1
 
