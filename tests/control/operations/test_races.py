@@ -1,5 +1,6 @@
 """Two at once, in both orders and many times: one of them wins, and each is told the truth."""
 
+import os
 import random
 from functools import partial
 from typing import Any
@@ -16,6 +17,8 @@ from corral.contract.tasks import TaskSubmission
 from tests.control.fleet import FLOW, SUBMITTER, Fleet
 from tests.control.together import at_once
 
+#: `CORRAL_STORM_TASKS=500` for a longer look than the suite has time for.
+STORM_TASKS = int(os.environ.get("CORRAL_STORM_TASKS", "120"))
 TERMINAL_KINDS = {"done", "failed", "cancelled"}
 
 
@@ -151,10 +154,10 @@ def test_the_same_idempotency_key_at_once_makes_one_task(fleet: Fleet) -> None:
         assert sum(not answer.is_replay for answer in answers) == 1
 
 
-def test_five_hundred_tasks_cancelled_at_random_moments_all_end_and_none_is_lost(fleet: Fleet) -> None:
+def test_many_tasks_cancelled_at_random_moments_all_end_and_none_is_lost(fleet: Fleet) -> None:
     chance = random.Random(20261130)  # noqa: S311 - a repeatable order, not a secret
     hosts = [fleet.host(*(f"H{host}D{device}" for device in range(5)), name=f"host{host}") for host in range(4)]
-    tasks = [fleet.submit(max_attempts=3) for _ in range(500)]
+    tasks = [fleet.submit(max_attempts=3) for _ in range(STORM_TASKS)]
     asked = {task for task in tasks if chance.random() < 0.6}
     order = sorted(asked, key=lambda _: chance.random())
 
@@ -175,4 +178,4 @@ def test_five_hundred_tasks_cancelled_at_random_moments_all_end_and_none_is_lost
     assert statuses.keys() == set(tasks)
     assert all(status.is_terminal for status in statuses.values())
     assert all(statuses[task] is not TaskStatus.CANCELLED for task in tasks if task not in asked)
-    assert sum(status is TaskStatus.CANCELLED for status in statuses.values()) > 50
+    assert sum(status is TaskStatus.CANCELLED for status in statuses.values()) > STORM_TASKS / 10

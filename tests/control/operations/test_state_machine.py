@@ -191,7 +191,7 @@ def test_the_operations_agree_with_a_model_of_them(database_url: str) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=25,
+            max_examples=12,
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),
