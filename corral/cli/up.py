@@ -16,7 +16,14 @@ from corral.cli.output import plain, stderr, stdout
 from corral.stack.layout import StackOptions
 from corral.stack.postgres import EmbeddedPostgresError
 from corral.stack.stack import Stack
-from corral.stack.state_folder import ReadyInfo, StackFolder, StateFolderDamaged, StateFolderInUse, default_state_dir
+from corral.stack.state_folder import (
+    ReadyInfo,
+    StackFolder,
+    StateFolderDamaged,
+    StateFolderInUse,
+    StateFolderUnusable,
+    default_state_dir,
+)
 from corral.stack.stop_request import StopAsked, StopRequest
 from corral.stack.supervisor import StartFailed
 from corral.stack.valkey import EmbeddedValkeyError
@@ -89,7 +96,14 @@ def _started(stack: Stack) -> ReadyInfo | None:
 def _failures() -> Generator[None]:
     try:
         yield
-    except (StartFailed, StateFolderInUse, StateFolderDamaged, EmbeddedPostgresError, EmbeddedValkeyError) as trouble:
+    except (
+        StartFailed,
+        StateFolderInUse,
+        StateFolderUnusable,
+        StateFolderDamaged,
+        EmbeddedPostgresError,
+        EmbeddedValkeyError,
+    ) as trouble:
         raise CommandFailed(str(trouble)) from trouble
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -14,6 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 class StateFolderInUse(Exception):
     """A stack runs on this folder already. End it, or take another folder."""
+
+
+class StateFolderUnusable(Exception):
+    """Nothing can be written at this place. Take another folder, or make this one writable."""
 
 
 class StateFolderDamaged(Exception):
@@ -72,9 +76,9 @@ class StackFolder:
 
         Raises:
             StateFolderInUse: with the process that holds it.
+            StateFolderUnusable: it cannot be made, or not be written to.
         """
-        self.logs.mkdir(parents=True, exist_ok=True)
-        with (self.path / "lock").open("a+", encoding="ascii") as lock:
+        with self._lock_file() as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -88,6 +92,15 @@ class StackFolder:
             lock.write(f"{os.getpid()}\n")
             lock.flush()
             yield
+
+    def _lock_file(self) -> TextIO:
+        try:
+            self.logs.mkdir(parents=True, exist_ok=True)
+            return (self.path / "lock").open("a+", encoding="ascii")
+        except OSError as trouble:
+            raise StateFolderUnusable(
+                f"the folder {self.path} cannot be used: {trouble.strerror}; give another --state-dir"
+            ) from trouble
 
     def secrets(self, fresh: Secrets) -> Secrets:
         """Those of the folder, or the fresh ones where it has none."""
