@@ -10,7 +10,7 @@ from corral.cli.connection import connect
 from corral.cli.failures import WrongUsage
 from corral.cli.options import Json
 from corral.cli.output import plain, print_json, print_table, stdout
-from corral.cli.words import instant, labels
+from corral.cli.words import age, labels
 from corral.client import Corral
 from corral.contract.fleet import DeviceList, DeviceView, HostList, HostView
 
@@ -29,14 +29,14 @@ def hosts(context: typer.Context, as_json: Json = False) -> None:
             host.name,
             str(host.devices),
             str(host.running),
-            instant(host.last_seen_at),
+            age(host.last_seen_at),
             host.version,
             labels(host.labels),
         )
         for host in found
     )
-    columns = ("HOST", "STATE", "NAME", "DEVICES", "RUNNING", "LAST SEEN", "VERSION", "LABELS")
-    print_table(columns, rows, empty="There are no hosts.")
+    columns = ("HOST", "STATE", "NAME", "DEVICES", "RUNNING", "SEEN", "VERSION", "LABELS")
+    print_table(columns, rows, empty="There are no hosts.", unfolded=columns[:3])
 
 
 def devices(context: typer.Context, as_json: Json = False) -> None:

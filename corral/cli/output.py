@@ -1,7 +1,7 @@
 """What is printed, and where: results on stdout, everything else on stderr, and with `--json` one document on each."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from pydantic import BaseModel
@@ -34,11 +34,24 @@ def plain(text: object) -> Text:
     return Text("".join(character if character.isprintable() or character in "\n\t" else "·" for character in shown))
 
 
-def print_table(columns: Iterable[str], rows: Iterable[Iterable[Text | str | None]], *, empty: str) -> None:
-    """A table for people; `empty` is said where there are no rows."""
+def one_line(text: object) -> Text:
+    """Text that ends with an ellipsis where a terminal is too narrow for it, instead of taking more lines."""
+    shown = plain(text)
+    shown.no_wrap, shown.overflow = True, "ellipsis"
+    return shown
+
+
+def print_table(
+    columns: Iterable[str],
+    rows: Iterable[Iterable[Text | str | None]],
+    *,
+    empty: str,
+    unfolded: Collection[str] = (),
+) -> None:
+    """A table for people; `empty` is said where there are no rows. What people copy stands in `unfolded` columns."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(one_line(column), overflow="fold", no_wrap=column in unfolded)
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
     if table.row_count:
@@ -53,7 +66,7 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         print(problem.model_dump_json(exclude_none=True), file=sys.stderr)
         return
     console = stderr()
-    console.print(Text.assemble((problem.title, "bold red"), " ", plain(problem.detail)))
+    console.print(Text.assemble((problem.title, "bold red"), ": ", plain(problem.detail)))
     for error in problem.errors:
         if len(problem.errors) == 1 and all(word in problem.detail for word in (error.message, *error.allowed)):
             # The detail has said it.

@@ -9,10 +9,10 @@ from rich.text import Text
 from corral.cli.connection import connect
 from corral.cli.exit_codes import ExitCode
 from corral.cli.options import Json, TaskId, WaitLimit, pairs
-from corral.cli.output import plain, print_json, print_table, stderr, stdout
+from corral.cli.output import one_line, plain, print_json, print_table, stderr, stdout
 from corral.cli.watch import closing_line, wait_for_end
-from corral.cli.words import instant, labels, length, progress, seconds_between, status_word
-from corral.contract.cancellation import TaskCancellationResponse
+from corral.cli.words import age, instant, labels, length, progress, seconds_between, status_word, steps
+from corral.contract.cancellation import StoppedBy, TaskCancellationResponse
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskDetail, TaskView
 
@@ -44,8 +44,9 @@ def tasks(
     if as_json:
         print_json(found)
         return
-    columns = ("TASK", "STATUS", "NAME", "CREATED", "TOOK", "LABELS", "")
-    print_table(columns, (_row(task) for task in found.tasks), empty="There are no such tasks.")
+    columns = ("TASK", "STATUS", "AGE", "TOOK", "NAME", "LABELS", "")
+    rows = (_row(task) for task in found.tasks)
+    print_table(columns, rows, empty="There are no such tasks.", unfolded=columns[:4])
     if found.next_page_token:
         stderr().print(plain(f"There are more: --page {found.next_page_token}"))
 
@@ -105,7 +106,10 @@ def _show_response(response: TaskCancellationResponse, *, as_json: bool) -> None
     if as_json:
         print_json(response)
     elif response.status.is_terminal:
-        stdout().print(Text.assemble((response.status, "yellow"), ": it will not run"))
+        has_run = response.cancellation.stopped_by not in (None, StoppedBy.BEFORE_START)
+        stdout().print(
+            Text.assemble((response.status, "yellow"), ": it had stopped before" if has_run else ": it will not run")
+        )
     else:
         waiting = f": its host is being told; it is still {response.status}. Follow it with: corral watch "
         stdout().print(Text.assemble(("cancelling", "bold magenta"), waiting, str(response.task_id)))
@@ -115,11 +119,11 @@ def _row(task: TaskView) -> tuple[Text | str | None, ...]:
     return (
         str(task.task_id),
         status_word(task),
-        task.name,
-        instant(task.created_at),
+        age(task.created_at),
         length(seconds_between(task.started_at, task.finished_at)),
-        labels(task.labels),
-        _remark(task),
+        one_line(task.name),
+        one_line(labels(task.labels)),
+        one_line(_remark(task)),
     )
 
 
@@ -135,7 +139,7 @@ def _facts(task: TaskDetail) -> dict[str, Text | str | None]:
         "name": task.name,
         "status": status_word(task),
         "why it waits": task.waiting_reason,
-        "progress": progress(task),
+        "progress": progress(task) if not task.status.is_terminal else steps(task),
         "reason": task.failure_reason,
         "labels": labels(task.labels),
         "requires": ", ".join(f"{need.label} {need.op} {need.value or ''}".strip() for need in task.requires),

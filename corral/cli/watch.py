@@ -15,7 +15,7 @@ from corral.cli.options import Json, TaskId, WaitLimit
 from corral.cli.output import plain, print_json, stderr, stdout
 from corral.cli.words import length, progress, seconds_between, status_word
 from corral.client import Corral, WaitTimedOut
-from corral.contract.history import TaskEventView
+from corral.contract.history import TaskEventKind, TaskEventView
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskDetail
 
@@ -82,9 +82,12 @@ def _show_until_end(corral: Corral, task_id: UUID, limit_seconds: float | None) 
 
 
 def _event_line(event: TaskEventView) -> Text:
-    details = " ".join(f"{key}={value}" for key, value in event.details.items() if value is not None)
+    # Ids are for programs and in `show`; why it failed is in the line that closes.
+    skipped = {"host_id", "device_id", "lease_id", *(["reason"] if event.kind is TaskEventKind.FAILED else [])}
+    details = [f"{key}={value}" for key, value in event.details.items() if value is not None and key not in skipped]
+    actor = "its host" if event.actor.startswith("host:") else event.actor
     at = event.at.astimezone().strftime("%H:%M:%S.%f")[:-3]
-    return Text.assemble((at, "dim"), f" {event.kind} ", (plain(f"by {event.actor} {details}").plain, "dim"))
+    return Text.assemble((at, "dim"), f" {event.kind} ", (plain(" ".join([f"by {actor}", *details])).plain, "dim"))
 
 
 class _Line:

@@ -17,6 +17,7 @@ _STYLES = {
 }
 _MINUTE_SECONDS = 60
 _HOUR_SECONDS = 3600
+_DAY_SECONDS = 86_400
 
 
 def status_word(task: TaskView) -> Text:
@@ -43,6 +44,18 @@ def length(seconds: float | None) -> str:
     return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02} min"
 
 
+def age(since: datetime | None) -> str:
+    """`12 s`, `3 min`, `2 h`, `5 d`, by this machine's clock: for lists, where the exact instant is too long."""
+    if since is None:
+        return ""
+    now = datetime.now(UTC)  # noqa: TID251 - shown to a person, and decides nothing
+    seconds = max((now - since).total_seconds(), 0)
+    for unit, unit_seconds in (("d", _DAY_SECONDS), ("h", _HOUR_SECONDS), ("min", _MINUTE_SECONDS)):
+        if seconds >= unit_seconds:
+            return f"{int(seconds // unit_seconds)} {unit}"
+    return f"{int(seconds)} s"
+
+
 def instant(at: datetime | None) -> str:
     return "" if at is None else at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
@@ -51,10 +64,15 @@ def labels(values: dict[str, str]) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
 
 
-def progress(task: TaskView) -> str:
-    """`step 3 of 9: Tap on "Login"`."""
+def steps(task: TaskView) -> str:
+    """`step 3 of 9`."""
     if task.progress is None or not task.progress.step:
         return ""
     of = f" of {task.progress.steps_total}" if task.progress.steps_total else ""
-    text = f": {task.progress.text}" if task.progress.text else ""
-    return f"step {task.progress.step}{of}{text}"
+    return f"step {task.progress.step}{of}"
+
+
+def progress(task: TaskView) -> str:
+    """`step 3 of 9: Tap on "Login"`."""
+    counted = steps(task)
+    return f"{counted}: {task.progress.text}" if counted and task.progress and task.progress.text else counted

@@ -106,6 +106,13 @@ def test_a_queued_task_is_cancelled_at_once(of_api: Corral, api: FakeApi) -> Non
     assert api.requests[0].body == {"reason": "wrong build"}
 
 
+def test_a_task_that_ran_and_was_cancelled_before_is_not_said_to_have_never_run(of_api: Corral, api: FakeApi) -> None:
+    answer = cancellation("cancelled", "cancelled")
+    answer["cancellation"]["stopped_by"] = "step_boundary"
+    api.answer("POST", f"{PATH}/cancel", (200, answer))
+    assert of_api("cancel", TASK_ID).out.strip() == "cancelled: it had stopped before"
+
+
 def test_a_running_task_is_cancelling_and_not_yet_cancelled(of_api: Corral, api: FakeApi) -> None:
     api.answer("POST", f"{PATH}/cancel", (202, cancellation("dispatched", "pending")))
     ran = of_api("cancel", TASK_ID)
