@@ -1,5 +1,6 @@
 """The commands, by what they are for."""
 
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -25,6 +26,12 @@ app = typer.Typer(
 )
 
 
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"corral {version('corral')}")
+        raise typer.Exit
+
+
 @app.callback()
 def choose_target(
     context: typer.Context,
@@ -34,6 +41,9 @@ def choose_target(
     api_key: Annotated[
         str | None, typer.Option(envvar="CORRAL_API_KEY", help="The key. Default: the one that `corral up` made.")
     ] = None,
+    _version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     context.obj = Target(url, api_key)
 

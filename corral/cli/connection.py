@@ -36,6 +36,8 @@ def connect(context: typer.Context) -> Corral:
         raise WrongUsage(f"'{url}' is no address of an API; it looks like http://127.0.0.1:7700")
     if not api_key:
         raise WrongUsage(f"no key for {url}: give --api-key (CORRAL_API_KEY)")
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise WrongUsage("this is no API key: one looks like corral_<id>_<secret>, without spaces and line ends")
     return Corral(url, api_key)
 
 

@@ -47,8 +47,10 @@ def read_flow(file: Path) -> LocalFlow:
 def _text(file: Path, *, named: str) -> str:
     try:
         return file.read_text(encoding="utf-8")
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
         raise WrongUsage(f"there is no file {named}") from None
+    except IsADirectoryError:
+        raise WrongUsage(f"{named} is a folder; name the flow's file") from None
     except UnicodeDecodeError as trouble:
         raise WrongUsage(f"{named} is not UTF-8 text: {trouble.reason} at byte {trouble.start}") from None
     except OSError as trouble:

@@ -14,6 +14,9 @@ from corral.failpoints import order_from_environment
 if TYPE_CHECKING:
     from control.app.settings import Settings
 
+#: Postgres' code for a table that is not there.
+_UNDEFINED_TABLE = "42P01"
+
 # Each command imports its part: none should wait for the libraries of the others.
 
 
@@ -100,6 +103,8 @@ def database_failures() -> Generator[None]:
     try:
         yield
     except DBAPIError as trouble:
+        if getattr(trouble.orig, "sqlstate", None) == _UNDEFINED_TABLE:
+            raise CommandFailed("the database has no tables of Corral yet: run `corral migrate` first") from trouble
         raise CommandFailed(f"the database says: {str(trouble.orig).strip()}") from trouble
 
 
@@ -110,4 +115,4 @@ def _settings() -> "Settings":
     try:
         return settings_from_environment(Settings)
     except SettingsInvalid as trouble:
-        raise WrongUsage(f"the settings are not complete:\n{trouble}") from trouble
+        raise WrongUsage(f"settings are missing or wrong:\n{trouble}") from trouble

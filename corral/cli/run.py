@@ -23,6 +23,8 @@ def run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one place that know
         code = get_command(app).main(list(arguments), prog_name="corral", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as mistake:
+        # Pydantic puts its own words before those of a validator; the validator's say it all.
+        mistake.message = mistake.message.replace("Value error, ", "")
         if wants_json:
             return _fail("usage", mistake.format_message(), ExitCode.USAGE, wants_json=True)
         # Slow to import, and seldom needed.
@@ -67,7 +69,7 @@ def _fail(code: str, detail: str, exit_code: ExitCode, *, wants_json: bool) -> E
     if wants_json:
         print(json.dumps(problem_json(code, detail)), file=sys.stderr)
     else:
-        stderr().print(f"[bold red]Error[/] {_escaped(detail)}", highlight=False)
+        stderr().print(f"[bold red]Error:[/] {_escaped(detail)}", highlight=False)
     return exit_code
 
 

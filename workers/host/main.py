@@ -40,7 +40,7 @@ def main() -> int:
     try:
         settings = settings_from_environment(HostSettings)
     except SettingsInvalid as error:
-        sys.stderr.write(f"the settings of this host are not complete:\n{error}\n")
+        sys.stderr.write(f"settings of this host are missing or wrong:\n{error}\n")
         return ExitCode.NOT_CONFIGURED
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
     return asyncio.run(run_host(settings))

@@ -82,6 +82,26 @@ def test_the_key_of_this_machine_is_not_sent_elsewhere(corral: Corral, api: Fake
     assert api.requests == []
 
 
+@pytest.mark.parametrize("key", ["schlüssel", "corral_a_b\n"])
+def test_what_cannot_be_a_key_is_usage(corral: Corral, key: str) -> None:
+    ran = corral("--url", "http://127.0.0.1:1", "--api-key", key, "tasks")
+    assert ran.code == 2
+    assert "corral_<id>_<secret>" in ran.err
+
+
+def test_the_command_names_its_version(corral: Corral) -> None:
+    ran = corral("--version")
+    assert (ran.code, ran.out.split()[0]) == (0, "corral")
+
+
+def test_a_folder_that_cannot_be_used_is_told_in_words(corral: Corral, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ran = corral("up", "--state-dir", str(tmp_path / "file"))
+    assert ran.code == 1
+    assert "give another --state-dir" in ran.err
+    assert "Error:" in ran.err
+
+
 def test_options_win_over_the_environment(of_api: Corral, api: FakeApi) -> None:
     ran = of_api("--api-key", "corral_other_key", "tasks")
     assert ran.code == 4
