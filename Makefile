@@ -52,7 +52,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
 	  echo "Corral needs Python 3.11 to 3.13, and $(PYTHON) is $$($(PYTHON) --version 2>&1). Another one: PYTHON=python3.12 make ..." >&2; \
 	  exit 1; }
-	@echo "Installing into .venv (once, about a minute)"
+	@echo "Installing into .venv (once; a minute, or a few on a slow machine or network)"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
