@@ -35,7 +35,7 @@ EMPTY = """
 """
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def quiet_logs() -> Iterator[None]:
     """Plain lines from warnings on: the default prints every local variable of a traceback, which takes seconds."""
     structlog.configure(
