@@ -11,6 +11,7 @@ from sqlalchemy.exc import (
     DisconnectionError,
     InterfaceError,
     OperationalError,
+    ProgrammingError,
     TimeoutError as PoolTimeoutError,
 )
 from starlette.exceptions import HTTPException
@@ -38,6 +39,7 @@ def answer_failures(app: FastAPI, routes: list[APIRoute]) -> None:
         HTTPException: not_routed,
         ClientDisconnect: _gone,
         DataError: _not_storable,
+        ProgrammingError: _schema_behind,
         **dict.fromkeys((OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError), _database_away),
     }
     for error, handler in handlers.items():
@@ -64,6 +66,12 @@ async def _not_storable(request: Request, error: Exception) -> Response:
     # The models should have refused it with its place; the log tells which of them is too wide.
     log.error("request.not_storable", path=request.url.path, error=_cause(error))
     return _answer(request, InvalidRequest("a value in the request is out of the range that can be stored"))
+
+
+async def _schema_behind(request: Request, error: Exception) -> Response:
+    # Our own statements are tested: one that names what is not there has met another schema than its own.
+    log.error("request.schema_behind", path=request.url.path, error=_cause(error))
+    return _answer(request, NotReady("the database has another schema than this version needs: run `corral migrate`"))
 
 
 async def _gone(request: Request, _error: ClientDisconnect) -> Response:

@@ -64,7 +64,9 @@ async def _repeat(work: Callable[[], Awaitable[object]], name: str, period_secon
             await work()
         except Exception as error:  # noqa: BLE001 - Postgres comes back; the keeper must be there then
             if not is_failing:
-                log.warning("keeper.failing", keeper=name, error=f"{type(error).__name__}: {error}")
+                # The first line: SQLAlchemy adds the statement to what the driver said.
+                said = str(error).partition("\n")[0]
+                log.warning("keeper.failing", keeper=name, error=f"{type(error).__name__}: {said}")
             is_failing = True
         else:
             if is_failing:

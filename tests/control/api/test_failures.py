@@ -92,3 +92,6 @@ def test_an_old_schema_is_not_ready_and_a_missing_redis_is_only_degraded(
         document = problem(api.get("/readyz"), 503, "not_ready")
         assert "0001" in document["detail"]
         assert "corral migrate" in document["detail"]
+        migrate(database_url, target="base")
+        refused = problem(api.get("/v1/tasks", headers={"Authorization": "Bearer corral_a_b"}), 503, "not_ready")
+        assert "corral migrate" in refused["detail"]
