@@ -26,6 +26,9 @@ from control.domain.errors import InvalidRequest, NotReady, Refusal
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
+#: Postgres' codes for a table, a column and a function that it does not know.
+_NAMES_WHAT_IS_NOT_THERE = frozenset({"42P01", "42703", "42883"})
+
 
 def answer_failures(app: FastAPI, routes: list[APIRoute]) -> None:
     """Install the handlers; `routes` are all that the app has, for the `Allow` header."""
@@ -70,6 +73,8 @@ async def _not_storable(request: Request, error: Exception) -> Response:
 
 async def _schema_behind(request: Request, error: Exception) -> Response:
     # Our own statements are tested: one that names what is not there has met another schema than its own.
+    if getattr(getattr(error, "orig", None), "sqlstate", None) not in _NAMES_WHAT_IS_NOT_THERE:
+        raise error
     log.error("request.schema_behind", path=request.url.path, error=_cause(error))
     return _answer(request, NotReady("the database has another schema than this version needs: run `corral migrate`"))
 
