@@ -36,6 +36,9 @@ def up(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Of the API; 0 picks one.")] = 7700,
     phones: Annotated[int, typer.Option(min=0, max=200, help="Emulated phones.")] = 2,
     hosts: Annotated[int, typer.Option(min=0, max=50, help="Device hosts; they share the phones.")] = 1,
+    usb: Annotated[
+        bool, typer.Option("--usb", help="Also use the phones on USB and the emulators of this machine.")
+    ] = False,
     lease_seconds: Annotated[
         float | None, typer.Option(min=0.5, max=3600, help="How long a host may be silent. Default: 30.")
     ] = None,
@@ -49,7 +52,7 @@ def up(
     if ready_file is not None and not ready_file.absolute().parent.is_dir():
         raise WrongUsage(f"--ready-file {ready_file}: there is no such folder")
     folder = StackFolder(state_dir or default_state_dir())
-    options = StackOptions(port=port, phones=phones, hosts=hosts, lease_seconds=lease_seconds)
+    options = StackOptions(port=port, phones=phones, hosts=hosts, lease_seconds=lease_seconds, finds_phones=usb)
     console = stderr()
     with running_stack(folder, options, console=console, ready_file=ready_file) as (stack, info):
         if info is not None:

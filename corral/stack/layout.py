@@ -20,6 +20,8 @@ class StackOptions:
     phones: int = 2
     hosts: int = 1
     lease_seconds: float | None = None
+    #: Whether the first host also works with this machine's own phones. Nobody wants a demo to drive theirs.
+    finds_phones: bool = False
 
     def phone_groups(self) -> dict[str, int]:
         """How many phones each host has, by the name of the process that serves them."""
@@ -74,6 +76,8 @@ class Layout:
 
     def _host(self, number: int) -> CorralPart:
         name, phones = f"host-{number}", f"phones-{number}"
+        # One host alone: two would both offer the same phone.
+        finds_phones = str(self.options.finds_phones and number == 1).lower()
         first_port, count = self.ports.phones.get(phones, 0), self.options.phone_groups().get(phones, 0)
         env = {
             "CORRAL_API_URL": self.api_url,
@@ -81,6 +85,8 @@ class Layout:
             "CORRAL_HOST_NAME": name,
             "CORRAL_HOST_STATE_DIR": str(self.folder.path / "hosts" / name),
             "CORRAL_HOST_ADB_CONNECT": ",".join(f"{LOOPBACK}:{first_port + offset}" for offset in range(count)),
+            "CORRAL_HOST_ADB_FINDS_USB": finds_phones,
+            "CORRAL_HOST_ADB_FINDS_EMULATORS": finds_phones,
             "CORRAL_HOST_DRAIN_LIMIT_SECONDS": str(DRAIN_LIMIT_SECONDS),
         }
         return self._part(name, "host", env=env)
