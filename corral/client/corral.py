@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 from corral.client.errors import WaitTimedOut
@@ -19,7 +20,7 @@ from corral.contract.fleet import (
     HostView,
     Scope,
 )
-from corral.contract.history import AttemptList, AttemptView, TaskEventList, TaskEventView
+from corral.contract.history import ArtifactList, ArtifactView, AttemptList, AttemptView, TaskEventList, TaskEventView
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import Requirement, TaskDetail, TaskKind, TaskPage, TaskSubmission, TaskView
 
@@ -166,6 +167,19 @@ class Corral:
     def attempts(self, task_id: UUID) -> Sequence[AttemptView]:
         """Each run of the task on a device, in order."""
         return self._transport.call(AttemptList, "GET", f"/v1/tasks/{task_id}/attempts").attempts
+
+    def artifacts(self, task_id: UUID) -> Sequence[ArtifactView]:
+        """The files that the runs of the task left behind, such as screenshots. Raises `TaskNotFound`."""
+        return self._transport.call(ArtifactList, "GET", f"/v1/tasks/{task_id}/artifacts").artifacts
+
+    def download_artifact(self, task_id: UUID, name: str, *, attempt: int | None = None) -> bytes:
+        """One of those files, whole: of that attempt, or of the last that left one of this name.
+
+        Raises:
+            Refused: `artifact_not_found` where there is none.
+        """
+        path = f"/v1/tasks/{task_id}/artifacts/{quote(name, safe='')}"
+        return self._transport.download(path, params={"attempt": attempt})
 
     def hosts(self) -> Sequence[HostView]:
         """The device hosts, with how many devices they have and how many tasks they run."""

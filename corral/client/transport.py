@@ -58,11 +58,25 @@ class Transport:
         request = self._http.build_request(
             method,
             path,
-            params={name: value for name, value in (params or {}).items() if value is not None},
+            params=_given(params),
             content=content,
             headers=dict(headers or {}) | ({"Content-Type": "application/json"} if content else {}),
         )
-        return self._read(self._send(request, RETRY_PAUSES_SECONDS if is_repeatable else ()), answer)
+        response = self._send(request, RETRY_PAUSES_SECONDS if is_repeatable else ())
+        self._raise_for_problem(response)
+        try:
+            return answer.model_validate_json(response.content)
+        except ValidationError as trouble:
+            raise self._foreign(response) from trouble
+
+    def download(self, path: str, *, params: Mapping[str, Any] | None = None) -> bytes:
+        """The bytes that a GET answers with; raises what `call` raises."""
+        request = self._http.build_request("GET", path, params=_given(params), headers={"Accept": "*/*"})
+        response = self._send(request, RETRY_PAUSES_SECONDS)
+        self._raise_for_problem(response)
+        if not response.is_success:
+            raise self._foreign(response)
+        return response.content
 
     def succeeds(self, path: str) -> bool:
         """Whether a GET is answered with success, asked once."""
@@ -87,16 +101,13 @@ class Transport:
             said = str(trouble) or type(trouble).__name__
             raise Unreachable(f"no answer from the control plane at {self.url}: {said}") from trouble
 
-    def _read(self, response: httpx.Response, answer: type[Answer]) -> Answer:
-        if response.status_code >= _FIRST_ERROR_STATUS:
-            problem = self._problem(response)
-            if response.status_code >= _FIRST_SERVER_ERROR_STATUS:
-                raise Unreachable(f"the control plane at {self.url} is in trouble: {problem.detail}", problem)
-            raise refusal(problem)
-        try:
-            return answer.model_validate_json(response.content)
-        except ValidationError as trouble:
-            raise self._foreign(response) from trouble
+    def _raise_for_problem(self, response: httpx.Response) -> None:
+        if response.status_code < _FIRST_ERROR_STATUS:
+            return
+        problem = self._problem(response)
+        if response.status_code >= _FIRST_SERVER_ERROR_STATUS:
+            raise Unreachable(f"the control plane at {self.url} is in trouble: {problem.detail}", problem)
+        raise refusal(problem)
 
     def _problem(self, response: httpx.Response) -> Problem:
         try:
@@ -107,6 +118,10 @@ class Transport:
 
     def _foreign(self, response: httpx.Response) -> Unreachable:
         return Unreachable(f"what answered at {response.url} with {response.status_code} is not a Corral that I know")
+
+
+def _given(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (params or {}).items() if value is not None}
 
 
 def _trusted(url: str) -> ssl.SSLContext:

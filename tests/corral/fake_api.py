@@ -66,7 +66,7 @@ def serve() -> Iterator[FakeApi]:
                 json.loads(content) if content else None,
             )
             status, body = api.respond(request)
-            payload = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+            payload = body if isinstance(body, bytes) else _text(body).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(payload)))
             self.end_headers()
@@ -88,6 +88,10 @@ def serve() -> Iterator[FakeApi]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _text(body: Any) -> str:
+    return body if isinstance(body, str) else json.dumps(body)
 
 
 def problem(code: str, status: int, detail: str, **more: Any) -> dict[str, Any]:
@@ -158,6 +162,18 @@ def cancellation(status: str, outcome: str) -> dict[str, Any]:
 def event(event_id: int, kind: str, **details: Any) -> dict[str, Any]:
     at = f"2026-01-01T10:00:{event_id:02}Z"
     return {"event_id": event_id, "at": at, "kind": kind, "attempt": 1, "actor": "scheduler", "details": details}
+
+
+def artifact(name: str = "failure.png", **changes: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "attempt": 1,
+        "media_type": "image/png",
+        "size_bytes": 20_480,
+        "sha256": "00" * 32,
+        "created_at": "2026-01-01T10:00:11Z",
+        "is_late": False,
+    } | changes
 
 
 def host(name: str = "desk", **changes: Any) -> dict[str, Any]:

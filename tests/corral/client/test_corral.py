@@ -23,6 +23,7 @@ from tests.corral.fake_api import (
     KEY,
     TASK_ID,
     FakeApi,
+    artifact,
     cancellation,
     device,
     event,
@@ -180,6 +181,32 @@ def test_events_and_attempts_come_in_their_order(api: FakeApi, corral: Corral) -
     found = corral.events(TASK, after=0)
     assert all(former.event_id < later.event_id for former, later in pairwise(found))
     assert corral.attempts(TASK) == []
+
+
+def test_artifacts_are_listed_and_downloaded_byte_for_byte(api: FakeApi, corral: Corral) -> None:
+    png = bytes(range(256))
+    api.answer("GET", f"/v1/tasks/{TASK_ID}/artifacts", (200, {"artifacts": [artifact("failure.png", attempt=2)]}))
+    api.answer(
+        "GET", f"/v1/tasks/{TASK_ID}/artifacts/failure.png", (503, problem("not_ready", 503, "wait")), (200, png)
+    )
+    [found] = corral.artifacts(TASK)
+    assert corral.download_artifact(TASK, found.name, attempt=found.attempt) == png
+    assert api.requests[-1].query == {"attempt": ["2"]}
+    assert corral.download_artifact(TASK, found.name) == png
+    assert api.requests[-1].query == {}
+
+
+def test_an_artifact_that_is_not_there_is_refused(api: FakeApi, corral: Corral) -> None:
+    missing = problem("artifact_not_found", 404, "task has no artefact 'a b'")
+    api.answer("GET", f"/v1/tasks/{TASK_ID}/artifacts/a%20b", (404, missing))
+    with pytest.raises(Refused, match="no artefact"):
+        corral.download_artifact(TASK, "a b")
+
+
+def test_a_redirect_is_no_artifact(api: FakeApi, corral: Corral) -> None:
+    api.answer("GET", f"/v1/tasks/{TASK_ID}/artifacts/log.txt", (307, ""))
+    with pytest.raises(Unreachable, match="307"):
+        corral.download_artifact(TASK, "log.txt")
 
 
 def test_the_fleet_can_be_looked_at_and_drained(api: FakeApi, corral: Corral) -> None:
