@@ -2,9 +2,9 @@ import pytest
 
 from corral.flow.errors import UnsupportedCommand, UnsupportedExpression
 from corral.flow.parser import parse_flow
-from tests.corral.flow.public_flows import FAILING, FOLDER, PASSING, REFUSED, all_files, path_of, source_of
+from tests.corral.flow.public_flows import ARE_HERE, FAILING, PASSING, REFUSED, all_files, path_of, source_of
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="Maestro's flows are not beside the project")
+pytestmark = pytest.mark.skipif(not ARE_HERE, reason="Maestro's flows are not beside the project")
 
 
 def test_every_public_flow_is_expected_to_pass_to_fail_or_to_be_refused():

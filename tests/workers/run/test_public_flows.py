@@ -3,13 +3,13 @@
 import pytest
 
 from corral.flow.parser import parse_flow
-from tests.corral.flow.public_flows import FAILING, FOLDER, PASSING, path_of, source_of
+from tests.corral.flow.public_flows import ARE_HERE, FAILING, PASSING, path_of, source_of
 from workers.run.lookup_times import LookupTimes
 from workers.run.runner import WorkflowRunner
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif(not FOLDER.is_dir(), reason="Maestro's flows are not beside the project"),
+    pytest.mark.skipif(not ARE_HERE, reason="Maestro's flows are not beside the project"),
 ]
 
 #: The phone has no animations to wait for.
