@@ -15,7 +15,7 @@ from control.store import attempts, events, hosts, tasks
 from control.store.database import Transaction
 from corral.contract.history import AttemptList, AttemptView, TaskEventList, TaskEventView
 from corral.contract.task_status import TaskStatus
-from corral.contract.tasks import Requirement, TaskDetail, TaskPage
+from corral.contract.tasks import Requirement, RequirementOperator, TaskDetail, TaskPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,14 @@ def waiting_reason(tx: Transaction, requires: list[Requirement]) -> str:
 
 
 def _in_words(requirement: Requirement) -> str:
-    value = requirement.value
-    listed = ", ".join(value) if isinstance(value, list) else value
-    return f"{requirement.label} {requirement.op}{f' {listed}' if listed is not None else ''}"
+    label, value = requirement.label, requirement.value
+    match requirement.op:
+        case RequirementOperator.EQ:
+            return f"{label}={value}"
+        case RequirementOperator.IN:
+            return f"{label} in {', '.join(value or [])}"
+        case RequirementOperator.EXISTS:
+            return f"has {label}"
 
 
 def _token(task_id: UUID, parameters: dict[str, Any]) -> str:

@@ -271,10 +271,15 @@ def test_tasks_that_no_device_suits_do_not_stand_in_the_way(fleet: Fleet) -> Non
 
 
 def test_a_queued_task_says_what_it_waits_for(fleet: Fleet) -> None:
-    nowhere = fleet.submit(requires=[{"label": "model", "value": "Pixel 99"}])
+    wanted = [
+        {"label": "model", "value": "Pixel 99"},
+        {"label": "android_version", "op": "in", "value": ["98", "99"]},
+        {"label": "sim", "op": "exists"},
+    ]
+    nowhere = fleet.submit(requires=wanted)
     assert "no device is known" in (fleet.show(nowhere).waiting_reason or "")
     host = fleet.host()
-    assert "model eq Pixel 99" in (fleet.show(nowhere).waiting_reason or "")
+    assert "model=Pixel 99, android_version in 98, 99, has sim" in (fleet.show(nowhere).waiting_reason or "")
     fleet.running(host)
     waiting = fleet.submit()
     assert "busy" in (fleet.show(waiting).waiting_reason or "")
