@@ -11,7 +11,7 @@ from corral.cli.exit_codes import ExitCode
 from corral.cli.options import Json, TaskId, WaitLimit, pairs
 from corral.cli.output import one_line, plain, print_json, print_table, stderr, stdout
 from corral.cli.watch import closing_line, wait_for_end
-from corral.cli.words import age, instant, labels, length, progress, seconds_between, status_word, steps
+from corral.cli.words import age, instant, labels, length, progress, requirement, seconds_between, status_word, steps
 from corral.contract.cancellation import StoppedBy, TaskCancellationResponse
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskDetail, TaskView
@@ -59,7 +59,9 @@ def show(context: typer.Context, task_id: TaskId, as_json: Json = False) -> None
             print_json(task)
             return
         attempts = corral.attempts(task_id)
-    _print_facts(_facts(task))
+        left_behind = len(corral.artifacts(task_id))
+    see_them = f"{left_behind}, see them with: corral artifacts {task_id}" if left_behind else None
+    _print_facts(_facts(task) | {"artifacts": see_them})
     if attempts:
         stdout().print()
         print_table(
@@ -142,7 +144,7 @@ def _facts(task: TaskDetail) -> dict[str, Text | str | None]:
         "progress": progress(task) if not task.status.is_terminal else steps(task),
         "reason": task.failure_reason,
         "labels": labels(task.labels),
-        "requires": ", ".join(f"{need.label} {need.op} {need.value or ''}".strip() for need in task.requires),
+        "requires": ", ".join(map(requirement, task.requires)),
         "batch": task.batch_id,
         "created": f"{instant(task.created_at)} by {task.created_by}",
         "started": instant(task.started_at),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from rich.text import Text
 
 from corral.contract.task_status import TaskStatus
-from corral.contract.tasks import TaskView
+from corral.contract.tasks import Requirement, RequirementOperator, TaskView
 
 _STYLES = {
     TaskStatus.QUEUED: "dim",
@@ -18,6 +18,7 @@ _STYLES = {
 _MINUTE_SECONDS = 60
 _HOUR_SECONDS = 3600
 _DAY_SECONDS = 86_400
+_KILOBYTE_BYTES = 1000
 
 
 def status_word(task: TaskView) -> Text:
@@ -44,6 +45,15 @@ def length(seconds: float | None) -> str:
     return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02} min"
 
 
+def size(size_bytes: int) -> str:
+    """`512 B`, `20.0 kB`, `3.1 MB`."""
+    if size_bytes < _KILOBYTE_BYTES:
+        return f"{size_bytes} B"
+    if size_bytes < _KILOBYTE_BYTES**2:
+        return f"{size_bytes / _KILOBYTE_BYTES:.1f} kB"
+    return f"{size_bytes / _KILOBYTE_BYTES**2:.1f} MB"
+
+
 def age(since: datetime | None) -> str:
     """`12 s`, `3 min`, `2 h`, `5 d`, by this machine's clock: for lists, where the exact instant is too long."""
     if since is None:
@@ -62,6 +72,17 @@ def instant(at: datetime | None) -> str:
 
 def labels(values: dict[str, str]) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
+
+
+def requirement(need: Requirement) -> str:
+    """`model=Pixel 9`, `model in Pixel 8, Pixel 9`, `has sim`."""
+    match need.op:
+        case RequirementOperator.EQ:
+            return f"{need.label}={need.value}"
+        case RequirementOperator.IN:
+            return f"{need.label} in {', '.join(need.value or [])}"
+        case RequirementOperator.EXISTS:
+            return f"has {need.label}"
 
 
 def steps(task: TaskView) -> str:

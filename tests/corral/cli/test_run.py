@@ -15,7 +15,7 @@ from workers.host.life import ExitCode as HostExitCode
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = (
-    *("up", "demo", "submit", "tasks", "show", "watch", "cancel", "hosts", "devices", "drain"),
+    *("up", "demo", "submit", "tasks", "show", "watch", "cancel", "artifacts", "hosts", "devices", "drain"),
     *("keys", "keys create", "keys bootstrap", "api", "jobs", "beat", "host", "migrate"),
 )
 

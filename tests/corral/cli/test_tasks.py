@@ -1,7 +1,18 @@
 import pytest
 
 from tests.corral.cli.conftest import Corral
-from tests.corral.fake_api import DEVICE_ID, HOST_ID, TASK_ID, FakeApi, cancellation, event, problem, receipt, task
+from tests.corral.fake_api import (
+    DEVICE_ID,
+    HOST_ID,
+    TASK_ID,
+    FakeApi,
+    artifact,
+    cancellation,
+    event,
+    problem,
+    receipt,
+    task,
+)
 
 PATH = f"/v1/tasks/{TASK_ID}"
 
@@ -61,15 +72,31 @@ def test_show_tells_the_story_of_a_cancel(of_api: Corral, api: FakeApi) -> None:
         "result": None,
     }
     api.answer("GET", f"{PATH}/attempts", (200, {"attempts": [attempt]}))
+    api.answer("GET", f"{PATH}/artifacts", (200, {"artifacts": []}))
     ran = of_api("show", TASK_ID)
     assert ran.code == 0
     for fact in ("wrong build", "reaper", "not confirmed by its host", "0.50 s", "2.0 s", "11.0 s"):
         assert fact in ran.out
 
 
+def test_show_says_what_a_task_requires_and_how_to_see_what_it_left(of_api: Corral, api: FakeApi) -> None:
+    requires = [
+        {"label": "colour", "op": "eq", "value": "red"},
+        {"label": "model", "op": "in", "value": ["Pixel 8", "Pixel 9"]},
+        {"label": "sim", "op": "exists"},
+    ]
+    api.answer("GET", PATH, (200, task("failed", requires=requires)))
+    api.answer("GET", f"{PATH}/attempts", (200, {"attempts": []}))
+    api.answer("GET", f"{PATH}/artifacts", (200, {"artifacts": [artifact(), artifact("log.txt")]}))
+    shown = of_api("show", TASK_ID).out
+    assert "colour=red, model in Pixel 8, Pixel 9, has sim" in shown
+    assert f"2, see them with: corral artifacts {TASK_ID}" in shown
+
+
 def test_what_others_wrote_cannot_steer_the_terminal(of_api: Corral, api: FakeApi) -> None:
     api.answer("GET", PATH, (200, task(name="[bold]\x1b[2J evil")))
     api.answer("GET", f"{PATH}/attempts", (200, {"attempts": []}))
+    api.answer("GET", f"{PATH}/artifacts", (200, {"artifacts": []}))
     ran = of_api("show", TASK_ID)
     assert "[bold]·[2J evil" in ran.out
     assert "\x1b" not in ran.out
