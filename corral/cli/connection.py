@@ -32,13 +32,14 @@ def connect(context: typer.Context) -> Corral:
             "no control plane is named and none runs here: start one with `corral up`, "
             "or give --url and --api-key (CORRAL_URL, CORRAL_API_KEY)"
         )
-    if not url.startswith(("http://", "https://")):
-        raise WrongUsage(f"'{url}' is no address of an API; it looks like http://127.0.0.1:7700")
     if not api_key:
         raise WrongUsage(f"no key for {url}: give --api-key (CORRAL_API_KEY)")
     if not (api_key.isascii() and api_key.isprintable()):
         raise WrongUsage("this is no API key: one looks like corral_<id>_<secret>, without spaces and line ends")
-    return Corral(url, api_key)
+    try:
+        return Corral(url, api_key)
+    except ValueError as wrong_url:
+        raise WrongUsage(str(wrong_url)) from None
 
 
 def _key_for(url: str | None, running: ReadyInfo | None) -> str | None:

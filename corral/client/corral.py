@@ -32,7 +32,8 @@ class Corral:
     """A control plane at `url`, spoken to with `api_key`. Close it, or use it in a `with` block.
 
     Every method raises `Refused` (or a subclass) when the API says no, and `Unreachable` when it does not answer;
-    calls that are safe to repeat are repeated for about three seconds first.
+    calls that are safe to repeat are repeated for about three seconds first. A `url` that does not begin with
+    `http://` or `https://` and a host is a `ValueError`.
     """
 
     def __init__(self, url: str, api_key: str) -> None:

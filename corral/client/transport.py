@@ -27,6 +27,7 @@ class Transport:
     """A pool of connections to one API, with the key in every request."""
 
     def __init__(self, url: str, api_key: str) -> None:
+        _check(url)
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json, application/problem+json"}
         self._http = httpx.Client(base_url=self.url, headers=headers, verify=_trusted(url), timeout=CALL_LIMIT_SECONDS)
@@ -122,6 +123,15 @@ class Transport:
 
 def _given(params: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (params or {}).items() if value is not None}
+
+
+def _check(url: str) -> None:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as trouble:
+        raise ValueError(f"'{url}' is no address of an API: {trouble}") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ValueError(f"'{url}' is no address of an API; it looks like http://127.0.0.1:7700")
 
 
 def _trusted(url: str) -> ssl.SSLContext:

@@ -219,6 +219,12 @@ def test_the_fleet_can_be_looked_at_and_drained(api: FakeApi, corral: Corral) ->
     assert api.requests[-1].body == {"draining": True}
 
 
+@pytest.mark.parametrize("url", ["foo", "127.0.0.1:7700", "ftp://x", "http://", "http://a\nb"])
+def test_what_is_no_address_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ValueError, match="is no address of an API"):
+        Corral(url, KEY)
+
+
 def test_ready_is_what_the_api_says(api: FakeApi, corral: Corral) -> None:
     api.answer("GET", "/readyz", (503, problem("not_ready", 503, "no schema")), (200, {"status": "ready"}))
     assert [corral.is_ready(), corral.is_ready()] == [False, True]
