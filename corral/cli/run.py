@@ -13,6 +13,7 @@ from corral.cli.app import app
 from corral.cli.exit_codes import ExitCode
 from corral.cli.failures import CommandFailed
 from corral.cli.output import problem_json, show_problem, stderr
+from corral.cli.wrong_values import sentences
 from corral.client.errors import CorralError, Refused, Unreachable, WaitTimedOut
 
 
@@ -33,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one place that know
         rich_format_error(mistake)  # pyright: ignore[reportArgumentType] - what typer raises for a command line
         return ExitCode.USAGE
     except ValidationError as mistake:
-        return _fail("usage", _sentences(mistake), ExitCode.USAGE, wants_json=wants_json)
+        return _fail("usage", sentences(mistake), ExitCode.USAGE, wants_json=wants_json)
     except CommandFailed as failure:
         return _fail(failure.code, str(failure), failure.exit_code, wants_json=wants_json)
     except CorralError as failure:
@@ -77,9 +78,3 @@ def _escaped(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
-
-
-def _sentences(mistake: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(str(part) for part in error['loc']) or mistake.title}: {error['msg']}" for error in mistake.errors()
-    )

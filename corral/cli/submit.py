@@ -14,7 +14,11 @@ from corral.cli.flow_files import LocalFlow, read_flow
 from corral.cli.options import Json, WaitLimit, pairs
 from corral.cli.output import plain, print_json, stdout
 from corral.cli.watch import follow
+from corral.client.errors import Refused, refusal
+from corral.contract.problems import Problem
 from corral.contract.tasks import Requirement, RequirementOperator
+
+_NAME_AT_THE_API = "flow.yaml"
 
 
 def submit(
@@ -43,20 +47,25 @@ def submit(
     """Hand over a flow, with the files that it includes, to be run on a device."""
     flow = _flow(file)
     with connect(context) as corral:
-        task = corral.submit(
-            flow.source,
-            name=name or flow.name,
-            files=flow.files,
-            env=pairs(env or [], option="--env"),
-            labels=pairs(label or [], option="--label"),
-            requires=_requirements(require or []),
-            idempotency_key=idempotency_key,
-            priority=priority,
-            max_attempts=max_attempts,
-            timeout_seconds=timeout_seconds,
-            queue_timeout_seconds=queue_timeout_seconds,
-            batch_id=batch,
-        )
+        try:
+            task = corral.submit(
+                flow.source,
+                name=name or flow.name,
+                files=flow.files,
+                env=pairs(env or [], option="--env"),
+                labels=pairs(label or [], option="--label"),
+                requires=_requirements(require or []),
+                idempotency_key=idempotency_key,
+                priority=priority,
+                max_attempts=max_attempts,
+                timeout_seconds=timeout_seconds,
+                queue_timeout_seconds=queue_timeout_seconds,
+                batch_id=batch,
+            )
+        except Refused as refused:
+            if as_json:
+                raise
+            raise refusal(_as_its_author_calls_it(refused.problem, flow, file)) from refused
         if wait:
             return follow(corral, task.task_id, as_json=as_json, limit_seconds=limit_seconds)
     if as_json:
@@ -66,9 +75,19 @@ def submit(
     return ExitCode.OK
 
 
+def _as_its_author_calls_it(problem: Problem, flow: LocalFlow, file: str) -> Problem:
+    """The problem with the path of the flow's file; the API never hears it, and has a name of its own for it."""
+    if problem.context.get("file") != _NAME_AT_THE_API or _NAME_AT_THE_API in flow.files:
+        return problem
+    named = "stdin" if file == "-" else file
+    return problem.model_copy(update={"detail": problem.detail.replace(f"{_NAME_AT_THE_API}:", f"{named}:", 1)})
+
+
 def _flow(file: str) -> LocalFlow:
     if file != "-":
         return read_flow(Path(file))
+    if sys.stdin is None:
+        raise WrongUsage("stdin is closed; there is no flow to read")
     try:
         return LocalFlow(sys.stdin.buffer.read().decode(), files={}, name=None)
     except UnicodeDecodeError as trouble:

@@ -2,6 +2,7 @@ import io
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -119,9 +120,51 @@ def test_what_is_no_yaml_is_left_for_the_api_to_refuse(of_api: Corral, api: Fake
     (tmp_path / "flow.yaml").write_text("appId: [\n")
     ran = of_api("submit", str(tmp_path / "flow.yaml"))
     assert ran.code == 4
-    for told in ("flow.yaml:3", "body.flow unknown command", "allowed: tapOn", "body.priority too high"):
+    for told in ("flow.yaml:3:", "body.flow unknown command", "allowed: tapOn", "body.priority too high"):
         assert told in ran.err
     assert ran.out == ""
+
+
+def test_a_mistake_in_the_flow_names_the_file_of_its_author(of_api: Corral, api: FakeApi, flow_file: Path) -> None:
+    api.answer("POST", "/v1/tasks", (422, _mistake_in("flow.yaml")))
+    ran = of_api("submit", str(flow_file))
+    assert ran.code == 4
+    assert f"{flow_file}:3: unknown command" in ran.err
+    assert of_api("submit", str(flow_file), "--json").problem == _mistake_in("flow.yaml")
+
+
+def test_a_mistake_in_an_included_file_keeps_its_path(of_api: Corral, api: FakeApi, flow_file: Path) -> None:
+    (flow_file.parent / "flow.yaml").write_text(FLOW)
+    flow_file.write_text("appId: a.b\n---\n- runFlow: flow.yaml\n")
+    for included in ("steps/open.yaml", "flow.yaml"):
+        api.answer("POST", "/v1/tasks", (422, _mistake_in(included)))
+        assert f": {included}:3: unknown command" in of_api("submit", str(flow_file)).err
+
+
+def test_a_mistake_in_a_flow_from_stdin_says_so(of_api: Corral, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.answer("POST", "/v1/tasks", (422, _mistake_in("flow.yaml")))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(FLOW.encode())))
+    assert "stdin:3: unknown command" in of_api("submit", "-").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--timeout", "-1"), "--timeout: Input should be greater"),
+        (("--queue-timeout", "0"), "--queue-timeout: Input should be greater"),
+        (("--max-attempts", "0"), "--max-attempts: Input"),
+        (("--label", "sp ace=1"), "--label sp ace: String"),
+        (("--require", "sp ace"), "--require: String"),
+        (("--require", "model=" + 201 * "x"), "--require: String should have at most 200 characters\n"),
+        (("--batch", ""), "--batch: String"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_option(
+    of_api: Corral, flow_file: Path, arguments: tuple[str, str], told: str
+) -> None:
+    ran = of_api("submit", str(flow_file), *arguments)
+    assert ran.code == 2
+    assert f"Error: {told}" in ran.err
 
 
 @pytest.mark.parametrize("arguments", [("--env", "novalue"), ("--priority", "1000"), ("--label", "sp ace=1")])
@@ -140,3 +183,8 @@ def test_waiting_ends_with_the_exit_code_of_the_task(
     api.answer("GET", f"/v1/tasks/{TASK_ID}", (200, task(status)))
     ran = of_api("submit", str(flow_file), "--wait", "--json")
     assert (ran.code, ran.json["status"], ran.err) == (code, status, "")
+
+
+def _mistake_in(file: str) -> dict[str, Any]:
+    message = "unknown command `tapp`"
+    return problem("invalid_flow", 422, f"{file}:3: {message}", errors=[], context={"file": file, "line": 3})
