@@ -8,6 +8,8 @@ import typer
 from corral.cli import artifacts, demo, fleet, keys, parts, submit, tasks, up, watch
 from corral.cli.connection import Target
 from corral.cli.exit_codes import HELP, HELP_OF_PARTS
+from corral.cli.failures import WrongUsage
+from corral.cli.help import Command, Group
 
 _TASKS, _FLEET, _HERE, _PARTS = (
     "Tasks",
@@ -18,6 +20,7 @@ _TASKS, _FLEET, _HERE, _PARTS = (
 
 app = typer.Typer(
     name="corral",
+    cls=Group,
     help="A control plane for fleets of Android devices, in which every task can be stopped.",
     epilog=HELP,
     no_args_is_help=True,
@@ -32,6 +35,11 @@ def _show_version(is_asked: bool) -> None:
         raise typer.Exit
 
 
+def _refuse_json(is_given: bool) -> None:
+    if is_given:
+        raise WrongUsage("--json goes after the command, as in `corral tasks --json`")
+
+
 @app.callback()
 def choose_target(
     context: typer.Context,
@@ -44,6 +52,7 @@ def choose_target(
     _version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     ] = False,
+    _json: Annotated[bool, typer.Option("--json", is_eager=True, hidden=True, callback=_refuse_json)] = False,
 ) -> None:
     context.obj = Target(url, api_key)
 
@@ -55,7 +64,7 @@ for panel, commands in {
     _PARTS: (parts.api, parts.jobs, parts.beat, parts.host, parts.migrate),
 }.items():
     for command in commands:
-        app.command(rich_help_panel=panel, epilog=HELP_OF_PARTS if panel is _PARTS else HELP)(command)
+        app.command(cls=Command, rich_help_panel=panel, epilog=HELP_OF_PARTS if panel is _PARTS else HELP)(command)
 app.add_typer(keys.app, name="keys", rich_help_panel=_FLEET)
 # `phone` hands its arguments on to the emulated phones, which have a command line of their own.
 app.command(

@@ -6,18 +6,19 @@ import typer
 
 from corral.cli.connection import connect
 from corral.cli.exit_codes import HELP
+from corral.cli.help import Command, Group
 from corral.cli.options import Json
 from corral.cli.output import plain, print_json, stderr, stdout
 from corral.cli.parts import database_failures, database_url
 from corral.contract.fleet import ApiKeyCreated, ApiKeyRequest, Scope
 
-app = typer.Typer(help="Make API keys.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Make API keys.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Option(help="Whose key it is; events name it.", show_default=False)]
 Scopes = Annotated[list[Scope] | None, typer.Option("--scope", help="What it may do; several times. Default: all.")]
 
 
-@app.command(epilog=HELP)
+@app.command(cls=Command, epilog=HELP)
 def create(context: typer.Context, name: Name, scope: Scopes = None, as_json: Json = False) -> None:
     """Make a key over the API, which takes a key with the scope keys:admin."""
     with connect(context) as corral:
@@ -25,7 +26,7 @@ def create(context: typer.Context, name: Name, scope: Scopes = None, as_json: Js
     _show(created, as_json=as_json)
 
 
-@app.command(epilog=HELP)
+@app.command(cls=Command, epilog=HELP)
 def bootstrap(name: Name, scope: Scopes = None, as_json: Json = False) -> None:
     """Make the first key of a cluster, directly in the database of CORRAL_DATABASE_URL."""
     from corral.stack.plane import create_first_key

@@ -27,6 +27,26 @@ def test_every_command_explains_itself(corral: Corral, command: str) -> None:
     assert "Usage: corral" in ran.out
 
 
+@pytest.mark.parametrize("command", ["", "submit", "keys", "keys create"])
+def test_the_help_shows_no_type_for_a_switch(corral: Corral, command: str) -> None:
+    shown = corral(*command.split(), "--help").out
+    assert "--help" in shown
+    assert "<bool>" not in shown
+
+
+def test_json_before_the_command_is_told_where_it_goes(corral: Corral) -> None:
+    ran = corral("--json", "tasks")
+    assert (ran.code, ran.problem["code"]) == (2, "usage")
+    assert "--json goes after the command" in ran.problem["detail"]
+
+
+def test_a_closed_stdout_is_told_in_a_line() -> None:
+    command = ["sh", "-c", 'exec "$0" -m corral tasks >&-', sys.executable]
+    ran = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    assert "stdout is closed" in ran.stderr
+
+
 def test_the_help_names_all_commands_and_exit_codes(corral: Corral) -> None:
     ran = corral("--help")
     for word in {command.split()[0] for command in COMMANDS} | {"phone"}:
@@ -116,11 +136,11 @@ def test_what_the_api_refuses_is_told_on_stderr(of_api: Corral, api: FakeApi) ->
     assert ran.problem["code"] == "route_not_found"
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://x"])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://x", "http://"])
 def test_an_address_where_nothing_answers_is_told_apart_from_none(corral: Corral, url: str) -> None:
     ran = corral("--url", url, "--api-key", KEY, "tasks", "--json")
     assert ran.out == ""
-    assert (ran.code, ran.problem["code"]) == ((5, "unreachable") if url.startswith("http") else (2, "usage"))
+    assert (ran.code, ran.problem["code"]) == ((5, "unreachable") if url.endswith(":1") else (2, "usage"))
 
 
 def test_an_api_in_trouble_is_unreachable(of_api: Corral, api: FakeApi) -> None:
