@@ -1,18 +1,19 @@
 """`corral hosts`, `devices`, `drain`."""
 
 from typing import Annotated
-from uuid import UUID
 
 import typer
 from rich.text import Text
 
 from corral.cli.connection import connect
-from corral.cli.failures import WrongUsage
+from corral.cli.host_names import id_of_host
 from corral.cli.options import Json
-from corral.cli.output import plain, print_json, print_table, stdout
+from corral.cli.output import one_line, plain, print_json, print_table, stdout
 from corral.cli.words import age, labels
-from corral.client import Corral
 from corral.contract.fleet import DeviceList, DeviceView, HostList, HostView
+
+#: A host is called by its name, so its id gives way where a terminal is too narrow for all of the line.
+_WIDTH_WITH_IDS = 110
 
 
 def hosts(context: typer.Context, as_json: Json = False) -> None:
@@ -22,21 +23,22 @@ def hosts(context: typer.Context, as_json: Json = False) -> None:
     if as_json:
         print_json(HostList(hosts=found))
         return
+    has_room = stdout().width >= _WIDTH_WITH_IDS
     rows = (
         (
-            str(host.host_id),
-            _host_state(host),
             host.name,
+            _host_state(host),
             str(host.devices),
             str(host.running),
             age(host.last_seen_at),
-            host.version,
-            labels(host.labels),
+            one_line(host.version),
+            one_line(labels(host.labels)),
+            *([str(host.host_id)] if has_room else []),
         )
         for host in found
     )
-    columns = ("HOST", "STATE", "NAME", "DEVICES", "RUNNING", "SEEN", "VERSION", "LABELS")
-    print_table(columns, rows, empty="There are no hosts.", unfolded=columns[:3])
+    columns = ("HOST", "STATE", "DEVICES", "RUNNING", "SEEN", "VERSION", "LABELS", *(["ID"] if has_room else []))
+    print_table(columns, rows, empty="There are no hosts.", unfolded={*columns} - {"HOST", "VERSION", "LABELS"})
 
 
 def devices(context: typer.Context, as_json: Json = False) -> None:
@@ -71,25 +73,11 @@ def drain(
 ) -> None:
     """Have a host finish what it runs and take no more tasks."""
     with connect(context) as corral:
-        drained = corral.drain(_host_id(corral, host), draining=not off)
+        drained = corral.drain(id_of_host(corral, host), draining=not off)
     if as_json:
         print_json(drained)
     else:
         stdout().print(Text.assemble(plain(drained.name), " is ", _host_state(drained), f", running {drained.running}"))
-
-
-def _host_id(corral: Corral, host: str) -> UUID:
-    try:
-        return UUID(host)
-    except ValueError:
-        pass
-    known = list(corral.hosts())
-    named = [view.host_id for view in known if view.name == host]
-    if len(named) != 1:
-        there_are = ", ".join(sorted(view.name for view in known)) or "none"
-        trouble = f"{len(named)} hosts are" if named else "no host is"
-        raise WrongUsage(f"{trouble} called '{host}'; give an id, or one of: {there_are}")
-    return named[0]
 
 
 def _host_state(host: HostView) -> Text:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from corral.cli.connection import connect
 from corral.cli.exit_codes import ExitCode
+from corral.cli.host_names import id_of_host
 from corral.cli.options import Json, TaskId, WaitLimit, pairs
 from corral.cli.output import one_line, plain, print_json, print_table, stderr, stdout
 from corral.cli.watch import closing_line, wait_for_end
@@ -22,7 +23,7 @@ def tasks(
     status: Annotated[list[TaskStatus] | None, typer.Option(help="Only these; may be given several times.")] = None,
     cancelling: Annotated[bool, typer.Option("--cancelling", help="Only those with a pending cancel.")] = False,
     label: Annotated[list[str] | None, typer.Option(metavar="K=V", help="Only with this label.")] = None,
-    host: Annotated[UUID | None, typer.Option(metavar="HOST_ID", help="Only on this host.")] = None,
+    host: Annotated[str | None, typer.Option(metavar="HOST", help="Only on this host, by id or name.")] = None,
     device: Annotated[UUID | None, typer.Option(metavar="DEVICE_ID", help="Only on this device.")] = None,
     batch: Annotated[str | None, typer.Option(metavar="ID", help="Only of this batch.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
@@ -35,7 +36,7 @@ def tasks(
             statuses=status or [],
             is_cancelling=True if cancelling else None,
             labels=pairs(label or [], option="--label"),
-            host_id=host,
+            host_id=None if host is None else id_of_host(corral, host),
             device_id=device,
             batch_id=batch,
             page_token=page,

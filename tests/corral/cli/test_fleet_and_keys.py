@@ -18,6 +18,21 @@ def test_hosts_are_listed_with_their_state(of_api: Corral, api: FakeApi) -> None
     assert len(of_api("hosts", "--json").json["hosts"]) == 3
 
 
+@pytest.mark.parametrize(("columns", "has_ids"), [(80, False), (120, True)])
+def test_the_list_of_hosts_fits_a_terminal(
+    of_api: Corral, api: FakeApi, monkeypatch: pytest.MonkeyPatch, columns: int, *, has_ids: bool
+) -> None:
+    monkeypatch.setattr("corral.cli.output._WIDTH_OF_PIPE", columns)
+    labels = {"room": "lab", "rack": "3", "floor": "second", "owner": "the team of the checkout"}
+    api.answer("GET", "/v1/hosts", (200, {"hosts": [host(), host("rack-3", labels=labels, version="0.1.0.dev12+a")]}))
+    heading, *lines = of_api("hosts").out.splitlines()
+    assert heading.split()[:7] == ["HOST", "STATE", "DEVICES", "RUNNING", "SEEN", "VERSION", "LABELS"]
+    assert heading.split()[7:] == (["ID"] if has_ids else [])
+    assert len(lines) == 2
+    assert [HOST_ID in line for line in lines] == [has_ids] * 2
+    assert max(map(len, lines)) <= columns
+
+
 def test_devices_are_listed_with_their_remedy(of_api: Corral, api: FakeApi) -> None:
     unauthorized = device(state="unauthorized", is_online=False, remedy="Allow USB debugging on the phone")
     found = [device(), device(task_id=OTHER_ID), unauthorized, device(is_online=False)]

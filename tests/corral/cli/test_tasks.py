@@ -9,6 +9,7 @@ from tests.corral.fake_api import (
     artifact,
     cancellation,
     event,
+    host,
     problem,
     receipt,
     task,
@@ -48,6 +49,14 @@ def test_filters_are_passed_on(of_api: Corral, api: FakeApi) -> None:
         "limit": ["7"],
         "page_token": ["t2"],
     }
+
+
+def test_the_host_of_a_filter_can_be_named(of_api: Corral, api: FakeApi) -> None:
+    api.answer("GET", "/v1/hosts", (200, {"hosts": [host("desk")]}))
+    api.answer("GET", "/v1/tasks", (200, {"tasks": [], "next_page_token": None}))
+    of_api("tasks", "--host", "desk")
+    assert api.requests[-1].query["host_id"] == [HOST_ID]
+    assert of_api("tasks", "--host", "shelf").code == 2
 
 
 def test_an_empty_list_says_so_on_stderr(of_api: Corral, api: FakeApi) -> None:
