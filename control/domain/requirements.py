@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import assert_never
+from typing import Any, assert_never
 
 from corral.contract.tasks import Requirement, RequirementOperator
 
@@ -32,17 +32,16 @@ def unmet(requires: Sequence[Requirement], labels: Mapping[str, str]) -> list[Re
     return [requirement for requirement in requires if not is_met(requirement, labels)]
 
 
-def device_labels(
-    *,
-    host_name: str,
-    host_labels: Mapping[str, str],
-    serial: str,
-    labels: Mapping[str, str],
-    model: str | None,
-    manufacturer: str | None,
-    android_version: str | None,
-) -> dict[str, str]:
-    """All labels of a device: its host's, its own, and what it is, which nobody can overwrite."""
-    facts = {"model": model, "manufacturer": manufacturer, "android_version": android_version}
-    known = {name: value for name, value in facts.items() if value}
-    return {**host_labels, **labels, **known, "host": host_name, "serial": serial}
+def device_labels(device: Mapping[str, Any]) -> dict[str, str]:
+    """All labels of a device: its host's, its own, and what it is, which nobody can overwrite.
+
+    `device` has `host_name`, `host_labels`, `serial`, `labels`, `model`, `manufacturer` and `android_version`.
+    """
+    facts = {name: device[name] for name in ("model", "manufacturer", "android_version") if device[name]}
+    return {
+        **device["host_labels"],
+        **device["labels"],
+        **facts,
+        "host": device["host_name"],
+        "serial": device["serial"],
+    }

@@ -63,7 +63,7 @@ def _bookings(tx: Transaction) -> list[Booking]:
 
 def _suiting(requires: list[dict[str, object]], devices: Iterable[RowMapping]) -> list[UUID]:
     conditions = [Requirement.model_validate(one) for one in requires]
-    return [row["device_id"] for row in devices if not unmet(conditions, _labels(row))]
+    return [row["device_id"] for row in devices if not unmet(conditions, device_labels(row))]
 
 
 def _matched(
@@ -78,18 +78,6 @@ def _matched(
             device_id = min(possible, key=lambda one: (wanted[one], one))
             free.remove(device_id)
             yield Booking(candidate.task_id, devices[device_id]["host_id"], device_id)
-
-
-def _labels(row: RowMapping) -> dict[str, str]:
-    return device_labels(
-        host_name=row["host_name"],
-        host_labels=row["host_labels"],
-        serial=row["serial"],
-        labels=row["labels"],
-        model=row["model"],
-        manufacturer=row["manufacturer"],
-        android_version=row["android_version"],
-    )
 
 
 def ring_for_capacity(plane: Plane, tx: Transaction) -> None:

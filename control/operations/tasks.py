@@ -124,22 +124,7 @@ def waiting_reason(tx: Transaction, requires: list[Requirement]) -> str:
     known = [row for row in hosts.devices(tx) if row["state"] != "absent"]
     if not known:
         return "no device is known yet: start a host with `corral host`"
-    suiting = [
-        row
-        for row in known
-        if not unmet(
-            requires,
-            device_labels(
-                host_name=row["host_name"],
-                host_labels=row["host_labels"],
-                serial=row["serial"],
-                labels=row["labels"],
-                model=row["model"],
-                manufacturer=row["manufacturer"],
-                android_version=row["android_version"],
-            ),
-        )
-    ]
+    suiting = [row for row in known if not unmet(requires, device_labels(row))]
     if not suiting:
         wanted = ", ".join(_in_words(requirement) for requirement in requires)
         return f"none of the {len(known)} known devices has what the task requires: {wanted}"

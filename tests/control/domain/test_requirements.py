@@ -7,13 +7,15 @@ from control.domain.requirements import device_labels, requirement_class, unmet
 from corral.contract.tasks import Requirement
 
 PIXEL = device_labels(
-    host_name="rack-1",
-    host_labels={"site": "berlin", "model": "a lie"},
-    serial="8A1X",
-    labels={"team": "checkout"},
-    model="Pixel 8",
-    manufacturer=None,
-    android_version="15",
+    {
+        "host_name": "rack-1",
+        "host_labels": {"site": "berlin", "model": "a lie"},
+        "serial": "8A1X",
+        "labels": {"team": "checkout"},
+        "model": "Pixel 8",
+        "manufacturer": None,
+        "android_version": "15",
+    }
 )
 
 
