@@ -1,4 +1,4 @@
-"""One laboratory for each test process: a control plane, two hosts with three phones each."""
+"""One laboratory for all journeys, gone after the last: a control plane, two hosts with three phones each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Site:
         return [phone for phones in self.phones.values() for phone in phones]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def _site(
     postgres: EmbeddedPostgres, valkey: EmbeddedValkey, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
