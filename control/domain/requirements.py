@@ -32,7 +32,7 @@ def unmet(requires: Sequence[Requirement], labels: Mapping[str, str]) -> list[Re
     return [requirement for requirement in requires if not is_met(requirement, labels)]
 
 
-def device_labels(device: Mapping[str, Any]) -> dict[str, str]:
+def device_labels(device: Mapping[Any, Any]) -> dict[str, str]:
     """All labels of a device: its host's, its own, and what it is, which nobody can overwrite.
 
     `device` has `host_name`, `host_labels`, `serial`, `labels`, `model`, `manufacturer` and `android_version`.
