@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from corral.cli import artifacts, demo, fleet, keys, parts, submit, tasks, up, watch
+from corral.cli import artifacts, cancel, demo, fleet, keys, parts, submit, tasks, up, watch
 from corral.cli.connection import Target
 from corral.cli.exit_codes import HELP, HELP_OF_PARTS
 from corral.cli.failures import WrongUsage
@@ -59,7 +59,7 @@ def choose_target(
 
 for panel, commands in {
     _HERE: (up.up, demo.demo),
-    _TASKS: (submit.submit, tasks.tasks, tasks.show, watch.watch, tasks.cancel, artifacts.artifacts),
+    _TASKS: (submit.submit, tasks.tasks, tasks.show, watch.watch, cancel.cancel, artifacts.artifacts),
     _FLEET: (fleet.hosts, fleet.devices, fleet.drain),
     _PARTS: (parts.api, parts.jobs, parts.beat, parts.host, parts.migrate),
 }.items():
