@@ -73,8 +73,9 @@ class Connection:
 
     async def drained(self) -> None:
         """Return when everything that was started here has ended."""
-        while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        # Waiting for what is done already gives nobody else a turn: only what still runs may be waited for in a loop.
+        while running := [task for task in self._tasks if not task.done()]:
+            await asyncio.wait(running)
 
     async def send_data(self, stream: Stream, data: bytes) -> None:
         await self._send(Packet(wire.WRTE, stream.local_id, stream.remote_id, data))
