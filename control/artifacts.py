@@ -1,4 +1,4 @@
-"""Where the bytes of artefacts live: a folder behind three verbs, so that another place can take its part."""
+"""Where the bytes of artifacts live: a folder behind three verbs, so that another place can take its part."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from uuid import UUID
 
 
 class ArtifactTooLarge(Exception):
-    """Send an artefact of at most the size that the message names."""
+    """Send an artifact of at most the size that the message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ArtifactFolder:
             for chunk in chunks:
                 size += len(chunk)
                 if size > self.max_bytes:
-                    raise ArtifactTooLarge(f"an artefact may have at most {self.max_bytes} bytes")
+                    raise ArtifactTooLarge(f"an artifact may have at most {self.max_bytes} bytes")
                 digest.update(chunk)
                 file.write(chunk)
             file.flush()

@@ -72,7 +72,7 @@ class HostNotFound(Refusal):
 
 
 class ArtifactNotFound(Refusal):
-    """There is no such artefact."""
+    """There is no such artifact."""
 
     code = ProblemCode.ARTIFACT_NOT_FOUND
 

@@ -90,7 +90,7 @@ def find_artifact(plane: Plane, task_id: UUID, name: str, *, attempt: int | None
         row = artifacts.find_artifact(tx, task_id=task_id, name=name, attempt=attempt)
         path = plane.artifacts.path(row["artifact_id"]) if row else None
         if row is None or path is None:
-            raise ArtifactNotFound(f"task {task_id} has no artefact '{name}'", task_id=str(task_id), name=name)
+            raise ArtifactNotFound(f"task {task_id} has no artifact '{name}'", task_id=str(task_id), name=name)
         return FoundArtifact(path=path, view=ArtifactView.model_validate(dict(row)))
 
 

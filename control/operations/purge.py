@@ -7,7 +7,7 @@ from control.store.tasks import delete_tasks, ended_tasks
 
 @retried_on_deadlock
 def purge(plane: Plane) -> int:
-    """Delete ended tasks past their retention, with their trail and artefacts. A task that runs is never touched."""
+    """Delete ended tasks past their retention, with their trail and artifacts. A task that runs is never touched."""
     with plane.database.transaction() as tx:
         task_ids = ended_tasks(tx, older_than_days=plane.timing.retention_days)
         artifact_ids = delete_tasks(tx, task_ids) if task_ids else []

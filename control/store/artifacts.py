@@ -1,4 +1,4 @@
-"""What is known of artefacts; their bytes are elsewhere."""
+"""What is known of artifacts; their bytes are elsewhere."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -34,7 +34,7 @@ def replace_artifact(
     sha256: str,
     is_late: bool,
 ) -> UUID | None:
-    """Put in an artefact in the place of an earlier upload of the same name; answers that one's id.
+    """Put in an artifact in the place of an earlier upload of the same name; answers that one's id.
 
     The caller has locked the attempt.
     """
@@ -68,7 +68,7 @@ def artifacts_of(tx: Transaction, task_id: UUID) -> Sequence[RowMapping]:
 
 
 def find_artifact(tx: Transaction, *, task_id: UUID, name: str, attempt: int | None) -> RowMapping | None:
-    """The artefact of that name: of one attempt, or of the last that has it."""
+    """The artifact of that name: of one attempt, or of the last that has it."""
     return tx.row(
         f"""
         SELECT {_VIEW} FROM artifacts WHERE task_id = :task_id AND name = :name

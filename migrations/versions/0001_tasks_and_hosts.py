@@ -1,4 +1,4 @@
-"""The tables of tasks, attempts, leases, hosts, devices, keys, jobs and artefacts, and the clock they are judged by."""
+"""The tables of tasks, attempts, leases, hosts, devices, keys, jobs and artifacts, and the clock they are judged by."""
 
 from alembic import op
 

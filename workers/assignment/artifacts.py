@@ -22,7 +22,7 @@ class ArtifactUploads:
         self._client = client
 
     async def upload(self, name: str, content: bytes, media_type: str) -> None:
-        """Store one artefact, or note that it is missing. A stopped run gets one try: its end must not wait for it."""
+        """Store one artifact, or note that it is missing. A stopped run gets one try: its end must not wait for it."""
         for _, wait_seconds in zip(range(TRIES), backoff_seconds(), strict=False):
             try:
                 await self._client.upload_artifact(self._guard.lease_id, name, content, media_type=media_type)

@@ -5,7 +5,7 @@ from typing import Any
 
 FAILURE_REASON_CHARACTERS = 4000
 PROGRESS_CHARACTERS = 500
-#: A result is for people to read; whatever is larger belongs into an artefact.
+#: A result is for people to read; whatever is larger belongs into an artifact.
 RESULT_CHARACTERS = 256 * 1024
 
 

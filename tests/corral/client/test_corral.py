@@ -197,9 +197,9 @@ def test_artifacts_are_listed_and_downloaded_byte_for_byte(api: FakeApi, corral:
 
 
 def test_an_artifact_that_is_not_there_is_refused(api: FakeApi, corral: Corral) -> None:
-    missing = problem("artifact_not_found", 404, "task has no artefact 'a b'")
+    missing = problem("artifact_not_found", 404, "task has no artifact 'a b'")
     api.answer("GET", f"/v1/tasks/{TASK_ID}/artifacts/a%20b", (404, missing))
-    with pytest.raises(Refused, match="no artefact"):
+    with pytest.raises(Refused, match="no artifact"):
         corral.download_artifact(TASK, "a b")
 
 
