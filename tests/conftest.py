@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +18,13 @@ from tests.scheduling import ByFile, in_order
 #: Tests trade durability for speed; nothing here survives the process anyway.
 FAST = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
 TEMPLATE = "corral_template"
+
+#: In the order of their references; for a few rows this is quicker than a fresh database.
+EMPTY = """
+    WITH a AS (DELETE FROM artifacts), b AS (DELETE FROM idempotency_keys), c AS (DELETE FROM task_events),
+    d AS (DELETE FROM leases), e AS (DELETE FROM task_attempts), f AS (DELETE FROM scheduled_tasks),
+    g AS (DELETE FROM devices), h AS (DELETE FROM hosts), i AS (DELETE FROM job_runs) DELETE FROM api_keys
+"""
 
 _numbers = itertools.count(1)
 
@@ -45,6 +53,13 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 @pytest.fixture
 def database_url(postgres: EmbeddedPostgres) -> Iterator[str]:
     """The address of a database of this test's own, cloned from the template."""
+    with cloned_database(postgres) as url:
+        yield url
+
+
+@contextmanager
+def cloned_database(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """A database that is there while the block runs."""
     name = f"test_{next(_numbers)}"
     with psycopg.connect(postgres.url(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")

@@ -8,14 +8,25 @@ import pytest
 from control.artifacts import ArtifactFolder
 from control.operations.plane import Plane, Timing
 from control.store.database import Database
+from corral.stack.postgres import EmbeddedPostgres
+from tests.conftest import EMPTY, cloned_database
 from tests.control.fleet import Fleet, RecordedRings, RecordedWakeups
 
 
+@pytest.fixture(scope="session")
+def shared_database(postgres: EmbeddedPostgres) -> Iterator[Database]:
+    with cloned_database(postgres) as url:
+        database = Database.connect(url, pool_size=16, application_name="test")
+        yield database
+        database.close()
+
+
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    database = Database.connect(database_url, pool_size=16, application_name="test")
-    yield database
-    database.close()
+def database(shared_database: Database) -> Database:
+    """A database with nothing in it."""
+    with shared_database.transaction() as tx:
+        tx.run(EMPTY)
+    return shared_database
 
 
 @pytest.fixture

@@ -20,19 +20,13 @@ from control.store.database import Database
 from corral.contract.fleet import Scope
 from corral.stack.postgres import EmbeddedPostgres
 from corral.stack.valkey import EmbeddedValkey
-from tests.conftest import TEMPLATE
+from tests.conftest import EMPTY, TEMPLATE
 from tests.control.api.calls import JOIN_TOKEN
 from tests.control.api.serving import served
 from tests.control.fleet import RecordedRings
 
 Headers: TypeAlias = dict[str, str]
 DATABASE = "test_api"
-#: In the order of their references.
-EMPTY = """
-    WITH a AS (DELETE FROM artifacts), b AS (DELETE FROM idempotency_keys), c AS (DELETE FROM task_events),
-    d AS (DELETE FROM leases), e AS (DELETE FROM task_attempts), f AS (DELETE FROM scheduled_tasks),
-    g AS (DELETE FROM devices), h AS (DELETE FROM hosts) DELETE FROM api_keys
-"""
 
 
 @pytest.fixture(scope="module", autouse=True)

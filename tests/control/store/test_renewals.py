@@ -1,11 +1,22 @@
 """What makes a renewal cheap."""
 
+from collections.abc import Iterator
 from uuid import UUID
+
+import pytest
 
 from control.store.database import Database
 from control.store.leases import renew_lease
 
 RENEWALS = 1_000
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """One of this test's own: it counts what Postgres has counted."""
+    database = Database.connect(database_url, pool_size=1, application_name="test")
+    yield database
+    database.close()
 
 
 def test_a_thousand_renewals_touch_no_index(database: Database) -> None:
