@@ -1,6 +1,5 @@
 """What a stack keeps on disk: its lock, its secrets, its ports, and how to reach it while it runs."""
 
-import fcntl
 import json
 import os
 from collections.abc import Generator
@@ -10,6 +9,8 @@ from typing import TextIO, TypeVar
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from corral.folder_lock import FolderInUse, take_folder
 
 
 class StateFolderInUse(Exception):
@@ -78,25 +79,18 @@ class StackFolder:
             StateFolderInUse: with the process that holds it.
             StateFolderUnusable: it cannot be made, or not be written to.
         """
-        with self._lock_file() as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                holder = lock.read().strip() or "unknown"
-                raise StateFolderInUse(
-                    f"a stack runs on {self.path} already, as process {holder}; "
-                    "end that one, or give this one another --state-dir"
-                ) from None
-            lock.truncate(0)
-            lock.write(f"{os.getpid()}\n")
-            lock.flush()
+        with self._lock():
             yield
 
-    def _lock_file(self) -> TextIO:
+    def _lock(self) -> TextIO:
         try:
             self.logs.mkdir(parents=True, exist_ok=True)
-            return (self.path / "lock").open("a+", encoding="ascii")
+            return take_folder(self.path)
+        except FolderInUse as other:
+            raise StateFolderInUse(
+                f"a stack runs on {self.path} already, as process {other.holder}; "
+                "end that one, or give this one another --state-dir"
+            ) from None
         except OSError as trouble:
             raise StateFolderUnusable(
                 f"the folder {self.path} cannot be used: {trouble.strerror}; give another --state-dir"

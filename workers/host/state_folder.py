@@ -1,15 +1,15 @@
 """What a host keeps on disk: its lock, its credential, its undelivered reports."""
 
-import fcntl
 import os
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from pydantic import ValidationError
 
 from corral.contract.host_protocol import HostRegistered
+from corral.folder_lock import FolderInUse, take_folder
 from workers.host.life import CannotStart, ExitCode
 
 
@@ -47,26 +47,19 @@ class StateFolder:
             StateFolderInUse: with the folder and the process that holds it.
             StateFolderUnusable: no folder, read-only, full: better known before this host enrols than after.
         """
-        with ExitStack() as held:
-            with self._usable():
-                self.spool_path.mkdir(parents=True, exist_ok=True)
-                lock = held.enter_context((self.path / "lock").open("a+", encoding="ascii"))
-                self._take(lock)
+        with self._lock():
             yield
 
-    def _take(self, lock: TextIO) -> None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            holder = lock.read().strip() or "unknown"
-            raise StateFolderInUse(
-                f"the state folder {self.path} is in use by process {holder}; "
-                "end that process, or set CORRAL_HOST_STATE_DIR to another folder"
-            ) from None
-        # Past the file's buffer: what a full disk refuses there is tried again, and fails again, when it is closed.
-        os.ftruncate(lock.fileno(), 0)
-        os.pwrite(lock.fileno(), f"{os.getpid()}\n".encode(), 0)
+    def _lock(self) -> TextIO:
+        with self._usable():
+            self.spool_path.mkdir(parents=True, exist_ok=True)
+            try:
+                return take_folder(self.path)
+            except FolderInUse as other:
+                raise StateFolderInUse(
+                    f"the state folder {self.path} is in use by process {other.holder}; "
+                    "end that process, or set CORRAL_HOST_STATE_DIR to another folder"
+                ) from None
 
     def credential(self) -> HostRegistered | None:
         """Who this host is, or None if it was never registered."""
