@@ -1,0 +1,1 @@
+"""Models: the only room that knows a provider. `interface.py` is what the loop needs of one."""
