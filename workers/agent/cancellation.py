@@ -152,7 +152,8 @@ class TurnCancellation:
 
     def abort(self, reason: AgentInterruptReason) -> bool:
         """Fires the signal. True if this was the first reason; later ones change nothing."""
-        return self.signal._fire(reason)  # noqa: SLF001 - the two are one thing; only its other half is handed out
+        # The two are one thing, of which only the other half is handed out.
+        return self.signal._fire(reason)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def agent_interrupt_reason_of(signal: CancelSignal) -> AgentInterruptReason | None:
