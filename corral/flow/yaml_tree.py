@@ -26,6 +26,7 @@ class ScalarNode:
     line: int
     text: str
     is_null: bool
+    is_quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ class _Tree:
         if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
             raise InvalidYaml("an escape stands for NUL or for half of a surrogate pair", self._place(line))
         is_plain = event.style in (None, "")
-        return ScalarNode(line, text, is_null=is_plain and text in _NULLS)
+        return ScalarNode(line, text, is_null=is_plain and text in _NULLS, is_quoted=not is_plain)
 
     def _place_node(self, node: Node, line: int) -> None:
         if not self._open:
