@@ -15,7 +15,7 @@ from corral.flow.flow import Flow
 from corral.flow.parser import parse_flow
 from workers.assignment.execution import ArtifactSink, AssignmentExecutionResult, ProgressSink
 from workers.assignment.guard import LeaseGuard, StopReason
-from workers.run.device import RunDevice
+from workers.device.interface import AnyDevice
 from workers.run.result import Checkpoint, RunResult
 from workers.run.runner import WorkflowRunner
 
@@ -26,7 +26,7 @@ class DeviceGone(Exception):
     """The device is not there any more; another attempt may find one."""
 
 
-class OpenedDevice(RunDevice, Protocol):
+class OpenedDevice(AnyDevice, Protocol):
     """A device for one run, which must be closed."""
 
     async def close(self) -> None: ...

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from corral.flow.commands.control import HoldingCommand, Repeat, Retry, RunFlow
 from corral.flow.commands.union import Command
 from corral.flow.flow import Flow
+from workers.device.interface import AnyDevice
 from workers.run.artifacts import Artifacts, OnArtifact
 from workers.run.commands import perform_command
-from workers.run.device import RunDevice
 from workers.run.failure import StepFailed
 from workers.run.lookup_times import LookupTimes
 from workers.run.progress import Progress
@@ -29,7 +29,7 @@ class WorkflowRunner:
     def __init__(
         self,
         flow: Flow,
-        device: RunDevice,
+        device: AnyDevice,
         *,
         should_stop: Callable[[], bool],
         on_checkpoint: Callable[[Checkpoint], None],

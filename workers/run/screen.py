@@ -8,12 +8,12 @@ from typing import TypeVar
 from corral.flow.selector import Selector
 from workers.clock import boot_seconds
 from workers.device.actions import Action
+from workers.device.interface import AnyDevice
+from workers.device.matching import find_element, texts_on, visible_part
 from workers.device.observation import Bounds, Node, Observation, TreeMissing
 from workers.device.outcome import Done, ErrorCode, Failed, Unknown
-from workers.run.device import RunDevice
 from workers.run.failure import StepFailed
 from workers.run.lookup_times import LookupTimes
-from workers.run.matching import find_element, texts_on, visible_part
 from workers.run.stop import Stop
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class Found:
 
 
 class Screen:
-    def __init__(self, device: RunDevice, *, stop: Stop, times: LookupTimes) -> None:
+    def __init__(self, device: AnyDevice, *, stop: Stop, times: LookupTimes) -> None:
         self.device = device
         self.stop = stop
         self.times = times

@@ -1,4 +1,4 @@
-"""What the runner needs of a device."""
+"""What those who use a device need of it: `Device` is one, and so is what stands in for it in tests."""
 
 from typing import Protocol
 
@@ -7,7 +7,7 @@ from workers.device.observation import Observation
 from workers.device.outcome import Failed, Outcome
 
 
-class RunDevice(Protocol):
+class AnyDevice(Protocol):
     async def perform(self, action: Action) -> Outcome: ...
 
     async def observe(self) -> Observation: ...

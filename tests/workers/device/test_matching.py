@@ -2,7 +2,7 @@ import pytest
 
 from corral.flow.parser import parse_flow
 from tests.workers.run.far_side import node, screen, unreadable
-from workers.run.matching import find_element
+from workers.device.matching import find_element
 
 
 def selector(text):
