@@ -78,6 +78,13 @@ class ClearApp:
     package: str
 
 
+@dataclass(frozen=True, slots=True)
+class OpenUrl:
+    """Has the phone open `url` with the app that it belongs to: http, https, or the scheme of an app."""
+
+    url: str
+
+
 Action = (
     Tap
     | DoubleTap
@@ -90,4 +97,5 @@ Action = (
     | LaunchApp
     | StopApp
     | ClearApp
+    | OpenUrl
 )

@@ -12,6 +12,7 @@ from workers.device.actions import (
     InputText,
     LaunchApp,
     LongPress,
+    OpenUrl,
     PressKey,
     StopApp,
     Swipe,
@@ -21,6 +22,7 @@ from workers.device.call_threads import CallThreads
 from workers.device.facts import DeviceFacts, read_facts
 from workers.device.keyboard import erase_text, hide_keyboard, press_key
 from workers.device.launch import clear_app, launch_app, stop_app
+from workers.device.link import open_url
 from workers.device.look import Eyes
 from workers.device.observation import Observation
 from workers.device.outcome import Failed, Outcome
@@ -99,4 +101,6 @@ class Device:
                 return stop_app(self._shell, package)
             case ClearApp(package):
                 return clear_app(self._shell, package)
+            case OpenUrl(url):
+                return open_url(self._shell, url)
         assert_never(action)

@@ -22,10 +22,13 @@ _RELATIONS: dict[str, _Before] = {
 
 def find_element(selector: Selector, observation: Observation) -> Node | None:
     """The element that is meant, or None. Only what is on the screen counts."""
-    if not isinstance(observation.tree, Node):
-        return None
-    matching = _matching(selector, observation.tree, _screen_of(observation))
-    return matching[0] if matching else None
+    return next(iter(find_elements(selector, observation)), None)
+
+
+def find_elements(selector: Selector, observation: Observation) -> list[Node]:
+    """All that match, the one that is meant first."""
+    tree = observation.tree
+    return _matching(selector, tree, _screen_of(observation)) if isinstance(tree, Node) else []
 
 
 def visible_part(bounds: Bounds, observation: Observation) -> Bounds:

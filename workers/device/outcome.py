@@ -15,6 +15,7 @@ class ErrorCode(StrEnum):
     OUT_OF_BOUNDS = "out_of_bounds"
     APP_NOT_INSTALLED = "app_not_installed"
     APP_NOT_LAUNCHABLE = "app_not_launchable"
+    INVALID_URL = "invalid_url"
     INPUT_NOT_PERMITTED = "input_not_permitted"
     TEXT_UNSUPPORTED = "text_unsupported"
     TREE_UNAVAILABLE = "tree_unavailable"
@@ -26,6 +27,11 @@ class ErrorCode(StrEnum):
     def is_infrastructure(self) -> bool:
         """The device or the way to it failed, not the task: another attempt may succeed."""
         return self in _INFRASTRUCTURE
+
+    @property
+    def ends_a_run(self) -> bool:
+        """The device, or the right to touch it, is gone: whatever comes next would fail as well."""
+        return self.is_infrastructure or self is ErrorCode.LEASE_LOST
 
 
 _INFRASTRUCTURE = frozenset({ErrorCode.DEVICE_OFFLINE, ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.TRANSPORT_LOST})
