@@ -18,7 +18,7 @@ class StepFailed(Exception):
     @property
     def is_infrastructure(self) -> bool:
         """The device failed, or the right to touch it was lost: no fault of the flow."""
-        return self.code.is_infrastructure or self.code is ErrorCode.LEASE_LOST
+        return self.code.ends_a_run
 
     @property
     def is_not_seen(self) -> bool:

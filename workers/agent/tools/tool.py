@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from workers.agent.budget import Budget, Limits
 from workers.agent.cancellation import CancelSignal
+from workers.agent.messages import ToolStatus
 
 if TYPE_CHECKING:
     from workers.agent.agent import Agent
@@ -57,7 +59,7 @@ class ToolOutcome:
     notices when the same one is done again and again; None for what changes nothing. `finish` ends the turn.
     """
 
-    status: Literal["done", "failed", "unknown", "refused", "aborted"]
+    status: ToolStatus
     text: str
     code: str | None = None
     images: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
@@ -67,15 +69,20 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """What a tool gets besides its arguments. The signal is the turn's; it may be used until the call returns.
+    """What a tool gets besides its arguments: who asks, under which signal, and what is left to spend.
 
-    `deadline_at` (boot seconds): the end of the wall time budget, where there is one.
+    The signal and the budget are the turn's; they may be used until the call returns.
     """
 
     agent: "Agent"
     call_id: str
     signal: CancelSignal
-    deadline_at: float | None = None
+    budget: Budget = field(default_factory=lambda: Budget(Limits()))
+
+    @property
+    def deadline_at(self) -> float | None:
+        """The end of the wall time budget in boot seconds, where there is one."""
+        return self.budget.deadline_at
 
 
 class Tool(ABC, Generic[ArgumentsT]):
@@ -93,3 +100,6 @@ class Tool(ABC, Generic[ArgumentsT]):
 
     @abstractmethod
     async def run(self, arguments: ArgumentsT, request: ToolRequest) -> ToolOutcome: ...
+
+
+AnyTool = Tool[Any]

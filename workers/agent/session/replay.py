@@ -1,0 +1,99 @@
+"""From events to what a model is told, the same way for a running agent and for a log read from disk."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from workers.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from workers.agent.session.events import (
+    Aborted,
+    MessageAdded,
+    PrefixSet,
+    Seed,
+    SessionEvent,
+    StepEnd,
+    StepStart,
+    ToolStart,
+    TurnEnd,
+    TurnStart,
+)
+
+StartT = TypeVar("StartT", StepStart, TurnStart)
+
+NEVER_RAN = "Not run: the turn was cancelled before this call was dispatched. Nothing of it happened."
+RAN_TO_AN_UNKNOWN_END = "This call had begun when the turn was cut off; nobody knows what of it happened."
+
+
+def messages_of(events: Iterable[SessionEvent]) -> tuple[Message, ...]:
+    """The history: what every request of a later turn begins with."""
+    return tuple(event.message for event in events if isinstance(event, Seed | MessageAdded))
+
+
+def request_messages(events: Iterable[SessionEvent]) -> tuple[Message, ...]:
+    """What a request says at this point: the latest turn's prefix, then the history."""
+    prefix: tuple[Message, ...] = ()
+    history: list[Message] = []
+    for event in events:
+        match event:
+            case TurnStart():
+                prefix = ()
+            case PrefixSet():
+                prefix = event.messages
+            case Seed() | MessageAdded():
+                history.append(event.message)
+            case _:
+                pass
+    return (*prefix, *history)
+
+
+def without_open_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The history up to its last answer whose calls all have results, for a session that goes on from there."""
+    answered = {message.call_id for message in messages if isinstance(message, ToolMessage)}
+    for position, message in enumerate(messages):
+        if isinstance(message, AssistantMessage) and any(call.call_id not in answered for call in message.calls):
+            return messages[:position]
+    return messages
+
+
+def closing_events(events: Sequence[SessionEvent]) -> list[SessionEvent]:
+    """What a log whose writer died lacks at its end: results of open calls, and the ends of step and turn."""
+    closing: list[SessionEvent] = _results_of_open_calls(events)
+    step = _last_open(events, StepStart, StepEnd)
+    if step is not None:
+        closing.append(StepEnd(turn=step.turn, step=step.step, input_tokens=0, output_tokens=0))
+    turn = _last_open(events, TurnStart, TurnEnd)
+    if turn is not None:
+        closing.append(TurnEnd(turn=turn.turn, end=Aborted()))
+    return closing
+
+
+def _last_open(
+    events: Sequence[SessionEvent], start: type[StartT], end: type[StepEnd] | type[TurnEnd]
+) -> StartT | None:
+    for event in reversed(events):
+        if isinstance(event, end):
+            return None
+        if isinstance(event, start):
+            return event
+    return None
+
+
+def _results_of_open_calls(events: Sequence[SessionEvent]) -> list[SessionEvent]:
+    answered = {event.message.call_id for event in _added(events) if isinstance(event.message, ToolMessage)}
+    started = {event.call_id for event in events if isinstance(event, ToolStart)}
+    return [
+        MessageAdded(turn=event.turn, step=event.step, message=_result(call, has_run=call.call_id in started))
+        for event in _added(events)
+        if isinstance(event.message, AssistantMessage)
+        for call in event.message.calls
+        if call.call_id not in answered
+    ]
+
+
+def _added(events: Sequence[SessionEvent]) -> list[MessageAdded]:
+    return [event for event in events if isinstance(event, MessageAdded)]
+
+
+def _result(call: ToolCall, *, has_run: bool) -> ToolMessage:
+    status = "aborted" if has_run else "aborted_before_dispatch"
+    text = RAN_TO_AN_UNKNOWN_END if has_run else NEVER_RAN
+    return ToolMessage(call_id=call.call_id, tool=call.tool, status=status, code=status, text=text)
