@@ -98,9 +98,8 @@ class Secrets:
 def check_secret(name: object, value: object) -> None:
     """Raises `InvalidSecret`, with the name and without the value."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidSecret(
-            f"{str(name)[:70]!r} is no name of a secret; use letters, digits and _, such as SHOP_PASSWORD"
-        )
+        # Not what was given: it may be a value in the wrong place.
+        raise InvalidSecret("the name of a secret is made of letters, digits and _, such as SHOP_PASSWORD")
     if not isinstance(value, str):
         raise InvalidSecret(f"{name} is a {type(value).__name__}; the value of a secret is a text")
     if not value.strip():

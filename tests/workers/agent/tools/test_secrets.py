@@ -4,6 +4,7 @@ import base64
 import copy
 import json
 import pickle
+import re
 import shlex
 from urllib.parse import quote
 
@@ -27,7 +28,7 @@ def secrets() -> Secrets:
         PASSWORD,
         quote(PASSWORD),
         quote(PASSWORD, safe=""),
-        quote(PASSWORD, safe="").replace("%2F", "%2f").lower().replace("w%c3", "w%c3"),
+        re.sub("%..", lambda found: found.group().lower(), quote(PASSWORD, safe="")),
         shlex.quote(PASSWORD),
         json.dumps(PASSWORD),
         json.dumps(PASSWORD, ensure_ascii=False),
@@ -87,7 +88,6 @@ def test_values_inside_of_json_are_replaced(secrets):
 
 def test_nothing_shows_or_stores_the_values(secrets):
     assert repr(secrets) == str(secrets) == "Secrets(KEY, OTHER, PASSWORD, PIN)"
-    assert "sss" not in f"{secrets}"
     for store in (pickle.dumps, copy.deepcopy, copy.copy):
         with pytest.raises(TypeError, match="not stored"):
             store(secrets)
@@ -106,7 +106,7 @@ def test_no_value_is_left_whatever_stands_around_it(value, before, after):
     if not value.strip():
         return
     redacted = Secrets({"NAME": value}).redacted(before + value + after)
-    assert value not in redacted.replace("[secret NAME]", "\N{REPLACEMENT CHARACTER}") or value in before + after
+    assert value not in redacted.replace("[secret NAME]", "\N{REPLACEMENT CHARACTER}")
 
 
 # Files
