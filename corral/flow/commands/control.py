@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from corral.flow.commands.flow_command import FlowCommand
-from corral.flow.condition import Condition, read_condition
+from corral.flow.condition import Condition, condition_alone
 from corral.flow.errors import InvalidCommand, UnsupportedExpression
 from corral.flow.fields import Fields
 from corral.flow.limits import MAX_STEPS
@@ -80,14 +80,4 @@ class Retry(HoldingCommand):
 
 def _read_when(fields: Fields) -> Condition | None:
     when = fields.nested("when")
-    if when is None:
-        return None
-    if when.has("true"):
-        message = "`when: true:` is not supported: JavaScript is not evaluated; use `visible` or `notVisible`"
-        raise UnsupportedExpression(message, when.place("true"), allowed=("visible", "notVisible"))
-    when.refuse({"platform": "every device here is Android"})
-    condition = read_condition(when)
-    when.finish()
-    if condition is None:
-        raise InvalidCommand("`when` needs a condition", fields.place("when"), allowed=("visible", "notVisible"))
-    return condition
+    return None if when is None else condition_alone(when, place=fields.place("when"), named="when")

@@ -1,7 +1,14 @@
 import pytest
 
-from corral.flow.errors import FlowError, FlowFileMissing, InvalidCommand, UnknownCommand
-from corral.flow.parser import parse_flow
+from corral.flow.errors import (
+    FlowError,
+    FlowFileMissing,
+    FlowTooLarge,
+    InvalidCommand,
+    UndefinedVariable,
+    UnknownCommand,
+)
+from corral.flow.parser import parse_flow, parse_flows
 
 BACK = "appId: com.sub.app\n---\n- launchApp\n- back"
 
@@ -69,3 +76,30 @@ def test_a_runflow_takes_either_a_file_or_commands(fields):
     with pytest.raises(FlowError) as caught:
         parse_flow(f"appId: a.b\n---\n- runFlow: {{{fields}}}", files={"a.yaml": BACK})
     assert (caught.value.command, caught.value.line) == ("runFlow", 3)
+
+
+def test_each_of_the_written_flows_can_be_run_by_itself():
+    flows = parse_flows({"sub/a.yaml": running("../b.yml"), "b.yml": BACK, "notes.txt": "no flow", "lib": BACK})
+    assert {path: flow.steps_total for path, flow in flows.items()} == {"sub/a.yaml": 3, "b.yml": 2}
+
+
+def test_a_written_flow_that_cannot_be_read_is_named():
+    with pytest.raises(UnknownCommand) as caught:
+        parse_flows({"a.yaml": BACK, "b.yaml": "appId: a.b\n---\n- back\n- bakc"})
+    assert (caught.value.file, caught.value.line) == ("b.yaml", 4)
+
+
+def test_a_part_that_gets_its_variables_from_another_flow_need_not_run_by_itself():
+    part = "appId: a.b\n---\n- inputText: ${WHO}"
+    caller = "appId: a.b\n---\n- runFlow: {file: part.yaml, env: {WHO: Ada}}"
+    assert list(parse_flows({"part.yaml": part, "caller.yaml": caller})) == ["caller.yaml"]
+    assert len(parse_flows({"part.yaml": part}, env={"WHO": "Ada"})) == 1
+    with pytest.raises(UndefinedVariable):
+        parse_flows({"part.yaml": part, "other.yaml": BACK})
+
+
+def test_all_written_flows_together_hold_no_more_commands_than_one_may():
+    long = "appId: a.b\n---\n" + "- back\n" * 3000
+    assert len(parse_flows({"a.yaml": long})) == 1
+    with pytest.raises(FlowTooLarge, match="counted with the files"):
+        parse_flows({"a.yaml": long, "b.yaml": running("a.yaml")})
