@@ -17,7 +17,6 @@ STATUS_AND_TITLE: dict[ProblemCode, tuple[HTTPStatus, str]] = {
     ProblemCode.INVALID_REQUEST: (HTTPStatus.UNPROCESSABLE_ENTITY, "The request is not valid"),
     ProblemCode.INVALID_FLOW: (HTTPStatus.UNPROCESSABLE_ENTITY, "The flow is not valid"),
     ProblemCode.INVALID_PAGE_TOKEN: (HTTPStatus.UNPROCESSABLE_ENTITY, "The page token is not valid"),
-    ProblemCode.KIND_NOT_SUPPORTED: (HTTPStatus.UNPROCESSABLE_ENTITY, "Tasks of this kind are not supported"),
     ProblemCode.IDEMPOTENCY_KEY_REUSED: (
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "The idempotency key stands for another request",

@@ -35,12 +35,6 @@ class InvalidPageToken(Refusal):
     code = ProblemCode.INVALID_PAGE_TOKEN
 
 
-class KindNotSupported(Refusal):
-    """This Corral does not run tasks of that kind."""
-
-    code = ProblemCode.KIND_NOT_SUPPORTED
-
-
 class IdempotencyKeyReused(Refusal):
     """Take another idempotency key: this one stands for another request."""
 

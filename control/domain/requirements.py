@@ -5,7 +5,26 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
-from corral.contract.tasks import Requirement, RequirementOperator
+from corral.contract.goals import AGENT_LABEL, GOALS_LABEL
+from corral.contract.tasks import Requirement, RequirementOperator, TaskKind, TaskSubmission
+
+
+def requirements_of(submission: TaskSubmission) -> list[Requirement]:
+    """What the task was submitted with, and for a goal what its agent needs, unless that label is asked for already.
+
+    A script is played by every host that runs goals; any other goal needs a host with a model.
+    """
+    if submission.kind is not TaskKind.GOAL:
+        return submission.requires
+    agent = submission.agent
+    if agent is not None and agent.model is not None:
+        implied = Requirement(label=AGENT_LABEL, value=agent.model)
+    else:
+        is_scripted = agent is not None and agent.script is not None
+        label = GOALS_LABEL if is_scripted else AGENT_LABEL
+        implied = Requirement(label=label, op=RequirementOperator.EXISTS)
+    is_asked_for = any(one.label == implied.label for one in submission.requires)
+    return submission.requires if is_asked_for else [*submission.requires, implied]
 
 
 def requirement_class(requires: Sequence[Requirement]) -> str:
@@ -35,13 +54,15 @@ def unmet(requires: Sequence[Requirement], labels: Mapping[str, str]) -> list[Re
 def device_labels(device: Mapping[Any, Any]) -> dict[str, str]:
     """All labels of a device: its host's, its own, and what it is, which nobody can overwrite.
 
-    `device` has `host_name`, `host_labels`, `serial`, `labels`, `model`, `manufacturer` and `android_version`.
+    `device` has `host_name`, `host_labels`, `host_commands`, `serial`, `labels`, `model`, `manufacturer` and
+    `android_version`.
     """
     facts = {name: device[name] for name in ("model", "manufacturer", "android_version") if device[name]}
     return {
         **device["host_labels"],
         **device["labels"],
         **facts,
+        **({GOALS_LABEL: "yes"} if TaskKind.GOAL in device["host_commands"] else {}),
         "host": device["host_name"],
         "serial": device["serial"],
     }

@@ -4,8 +4,9 @@ import hashlib
 from dataclasses import dataclass
 from uuid import UUID
 
-from control.domain.errors import IdempotencyKeyReused, InvalidFlow, KindNotSupported
+from control.domain.errors import IdempotencyKeyReused
 from control.domain.requirements import requirement_class
+from control.domain.submission import checked
 from control.operations.keys import Principal
 from control.operations.plane import Job, Plane
 from control.operations.tasks import show_task_in
@@ -14,14 +15,8 @@ from control.store.events import Event, record_events
 from control.store.tasks import find_idempotency_key, insert_idempotency_key, insert_task
 from corral.contract.history import TaskEventKind
 from corral.contract.identifiers import uuid7
-from corral.contract.problems import FieldProblem
-from corral.contract.tasks import TaskDetail, TaskKind, TaskSubmission
+from corral.contract.tasks import TaskDetail, TaskSubmission
 from corral.failpoints import failpoint
-from corral.flow.errors import FlowError
-from corral.flow.parser import parse_flow
-
-#: The name under which a flow's own text is known in errors; its included files keep their paths.
-FLOW_NAME = "flow.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +37,17 @@ def submit_task(
     """Queue a task, once for each idempotency key.
 
     Raises:
-        KindNotSupported: the kind is known and not built.
-        InvalidFlow: the flow cannot be run; the context names file, line and command.
+        InvalidFlow: the flow cannot be run, or the condition of a goal not be read; the context says where.
+        InvalidRequest: the script of a goal cannot be played.
         IdempotencyKeyReused: the key stands for another request of the same API key.
     """
-    name = _checked_name(submission)
-    request_hash = hashlib.sha256(submission.model_dump_json().encode()).digest()
+    completed = checked(submission)
+    # What has its default is left out: a field that comes with an upgrade must not make another request of this one.
+    request_hash = hashlib.sha256(submission.model_dump_json(exclude_defaults=True).encode()).digest()
     try:
-        submitted = _insert(plane, submission, name, principal, key=idempotency_key, request_hash=request_hash)
+        submitted = _insert(plane, completed, principal, key=idempotency_key, request_hash=request_hash)
     except _KeyTaken:
-        submitted = _insert(plane, submission, name, principal, key=idempotency_key, request_hash=request_hash)
+        submitted = _insert(plane, completed, principal, key=idempotency_key, request_hash=request_hash)
     failpoint("submit.committed")
     return submitted
 
@@ -59,7 +55,6 @@ def submit_task(
 def _insert(
     plane: Plane,
     submission: TaskSubmission,
-    name: str | None,
     principal: Principal,
     *,
     key: str | None,
@@ -73,7 +68,6 @@ def _insert(
             tx,
             task_id,
             submission,
-            name=name,
             requirement_class=requirement_class(submission.requires),
             actor=principal.actor,
         )
@@ -96,28 +90,3 @@ def _known(tx: Transaction, key_id: str, key: str, request_hash: bytes) -> UUID 
             task_id=str(row["task_id"]),
         )
     return row["task_id"]
-
-
-def _checked_name(submission: TaskSubmission) -> str | None:
-    if submission.kind is not TaskKind.FLOW:
-        raise KindNotSupported(
-            f"tasks of kind '{submission.kind}' cannot be run by this Corral; submit a task of kind 'flow'",
-            kind=submission.kind.value,
-        )
-    try:
-        flow = parse_flow(submission.flow or "", name=FLOW_NAME, files=submission.files, env=submission.env)
-    except FlowError as error:
-        raise _invalid(error) from error
-    return submission.name or (flow.name if flow.name != FLOW_NAME else None)
-
-
-def _invalid(error: FlowError) -> InvalidFlow:
-    field = "body.flow" if error.file == FLOW_NAME else f"body.files.{error.file}"
-    return InvalidFlow(
-        str(error),
-        errors=[FieldProblem(location=field, message=error.message, allowed=list(error.allowed))],
-        file=error.file,
-        line=error.line,
-        command=error.command,
-        allowed=list(error.allowed),
-    )

@@ -13,9 +13,16 @@ from control.operations.plane import Plane
 from control.operations.views import receipt, task_view
 from control.store import attempts, events, hosts, tasks
 from control.store.database import Transaction
+from corral.contract.goals import AGENT_LABEL, GOALS_LABEL
 from corral.contract.history import AttemptList, AttemptView, TaskEventList, TaskEventView
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import Requirement, RequirementOperator, TaskDetail, TaskPage
+
+#: Labels that the author of a goal may never have written.
+_MEANT = {
+    AGENT_LABEL: f"`{AGENT_LABEL}` is the model that the device's host has for goals",
+    GOALS_LABEL: f"`{GOALS_LABEL}` have the devices whose host runs goals",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +134,8 @@ def waiting_reason(tx: Transaction, requires: list[Requirement]) -> str:
     suiting = [row for row in known if not unmet(requires, device_labels(row))]
     if not suiting:
         wanted = ", ".join(_in_words(requirement) for requirement in requires)
-        return f"none of the {len(known)} known devices has what the task requires: {wanted}"
+        meant = "".join(f"; {_MEANT[one.label]}" for one in requires if one.label in _MEANT)
+        return f"none of the {len(known)} known devices has what the task requires: {wanted}{meant}"
     usable = [row for row in suiting if row["is_online"] and not row["is_draining"]]
     if not usable:
         return f"{len(suiting)} devices suit the task, and none of them is online, ready and on a host that takes tasks"

@@ -154,10 +154,11 @@ def devices(tx: Transaction, *, host_id: UUID | None = None) -> Sequence[RowMapp
     """All devices, or those of one host, with the task that holds each."""
     return tx.rows(
         f"""
-        SELECT device.device_id, device.host_id, host.name AS host_name, host.labels AS host_labels, device.serial,
-               device.state, device.remedy, host.is_online AND device.state = 'ready' AS is_online, task.task_id,
-               device.model, device.manufacturer, device.android_version, device.battery_level, device.labels,
-               device.facts, device.last_seen_at, host.is_drain_requested OR host.is_draining AS is_draining
+        SELECT device.device_id, device.host_id, host.name AS host_name, host.labels AS host_labels,
+               host.supported_commands AS host_commands, device.serial, device.state, device.remedy,
+               host.is_online AND device.state = 'ready' AS is_online, task.task_id, device.model,
+               device.manufacturer, device.android_version, device.battery_level, device.labels, device.facts,
+               device.last_seen_at, host.is_drain_requested OR host.is_draining AS is_draining
         FROM devices AS device JOIN hosts AS host USING (host_id)
         LEFT JOIN scheduled_tasks AS task
             ON task.device_id = device.device_id AND task.status IN ('assigned', 'dispatched')
@@ -171,8 +172,9 @@ def allocatable_devices(tx: Transaction) -> Sequence[RowMapping]:
     """Devices that can take a task now: ready, free, on a host that is online and not draining."""
     return tx.rows(
         f"""
-        SELECT device.device_id, device.host_id, host.name AS host_name, host.labels AS host_labels, device.serial,
-               device.model, device.manufacturer, device.android_version, device.labels
+        SELECT device.device_id, device.host_id, host.name AS host_name, host.labels AS host_labels,
+               host.supported_commands AS host_commands, device.serial, device.model, device.manufacturer,
+               device.android_version, device.labels
         FROM devices AS device JOIN hosts AS host USING (host_id)
         WHERE device.state = 'ready' AND host.is_online AND NOT host.is_drain_requested AND NOT host.is_draining
             AND NOT {_DEVICE_IS_BUSY}

@@ -18,36 +18,42 @@ _VIEW = """
     task.max_attempts, task.host_id, task.device_id, task.failure_reason,
     coalesce(lease.progress, task.progress) AS progress
 """
-_DETAIL = (
-    f"{_VIEW}, task.requires, task.timeout_seconds, task.queue_timeout_seconds, task.flow, task.files, task.result"
-)
+_DETAIL = f"""
+    {_VIEW}, task.requires, task.timeout_seconds, task.queue_timeout_seconds, task.flow, task.goal, task.verify,
+    task.agent, task.files, task.result
+"""
 _FROM = "FROM scheduled_tasks AS task LEFT JOIN leases AS lease USING (task_id)"
 
 
 def insert_task(
-    tx: Transaction, task_id: UUID, submission: TaskSubmission, *, name: str | None, requirement_class: str, actor: str
+    tx: Transaction, task_id: UUID, submission: TaskSubmission, *, requirement_class: str, actor: str
 ) -> None:
     """A task begins its life, queued."""
     tx.run(
         """
         INSERT INTO scheduled_tasks (
-            task_id, kind, name, status, priority, labels, requires, requirement_class, batch_id, flow, files, env,
-            max_attempts, attempt, timeout_seconds, queue_timeout_seconds, created_at, created_by, queued_at
+            task_id, kind, name, status, priority, labels, requires, requirement_class, batch_id, flow, goal,
+            verify, agent, files, env, max_attempts, attempt, timeout_seconds, queue_timeout_seconds, created_at,
+            created_by, queued_at
         ) VALUES (
             :task_id, :kind, :name, 'queued', :priority, CAST(:labels AS jsonb), CAST(:requires AS jsonb),
-            :requirement_class, :batch_id, :flow, CAST(:files AS jsonb), CAST(:env AS jsonb),
-            :max_attempts, 0, :timeout_seconds, :queue_timeout_seconds, corral_now(), :created_by, corral_now()
+            :requirement_class, :batch_id, :flow, :goal, :verify, CAST(:agent AS jsonb), CAST(:files AS jsonb),
+            CAST(:env AS jsonb), :max_attempts, 0, :timeout_seconds, :queue_timeout_seconds, corral_now(),
+            :created_by, corral_now()
         )
         """,
         task_id=task_id,
         kind=submission.kind.value,
-        name=name,
+        name=submission.name,
         priority=submission.priority,
         labels=as_json(submission.labels),
         requires=as_json([requirement.model_dump(mode="json") for requirement in submission.requires]),
         requirement_class=requirement_class,
         batch_id=submission.batch_id,
         flow=submission.flow,
+        goal=submission.goal,
+        verify=submission.verify,
+        agent=as_json(submission.agent.model_dump(mode="json") if submission.agent else None),
         files=as_json(submission.files),
         env=as_json(submission.env),
         max_attempts=submission.max_attempts,
@@ -70,8 +76,9 @@ def task_to_run(tx: Transaction, task_id: UUID) -> RowMapping:
     """What a host needs to run the task that it has a lease for, and whether a cancel is pending."""
     row = tx.row(
         """
-        SELECT task.kind, task.name, task.flow, task.files, task.env, task.timeout_seconds, device.serial,
-               lease.expires_at, task.cancel_requested_at IS NOT NULL AS cancel_requested,
+        SELECT task.kind, task.name, task.flow, task.goal, task.verify, task.agent, task.files, task.env,
+               task.timeout_seconds, device.serial, lease.expires_at,
+               task.cancel_requested_at IS NOT NULL AS cancel_requested,
                CAST(extract(epoch FROM lease.expires_at - corral_now()) * 1000 AS integer) AS remaining_ms
         FROM scheduled_tasks AS task JOIN devices AS device USING (device_id) JOIN leases AS lease USING (task_id)
         WHERE task.task_id = :task_id

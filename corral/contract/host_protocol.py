@@ -19,6 +19,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from corral.contract.cancellation import StoppedBy
 from corral.contract.fleet import DeviceState
+from corral.contract.goals import AgentView
 from corral.contract.history import FailureCause
 from corral.contract.models import Line, Text, Told, Tolerant
 from corral.contract.tasks import Progress, TaskKind
@@ -70,7 +71,9 @@ class Heartbeat(Tolerant):
     devices: list[ReportedDevice] = Field(default_factory=list[ReportedDevice])
     labels: dict[str, str] = Field(default_factory=dict)
     version: str | None = None
-    supported_commands: list[str] = Field(default_factory=list)
+    supported_commands: list[str] = Field(
+        default_factory=list, description="Commands of flows, and `goal` where the host runs tasks of that kind."
+    )
 
 
 class HeartbeatReply(Tolerant):
@@ -104,6 +107,9 @@ class Assignment(Tolerant):
     kind: TaskKind
     name: str | None = None
     flow: str | None = None
+    goal: str | None = None
+    verify: str | None = None
+    agent: AgentView | None = None
     files: dict[str, str] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict)
     timeout_seconds: int | None = None

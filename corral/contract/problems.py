@@ -14,7 +14,6 @@ class ProblemCode(StrEnum):
     INVALID_REQUEST = "invalid_request"
     INVALID_FLOW = "invalid_flow"
     INVALID_PAGE_TOKEN = "invalid_page_token"  # noqa: S105 - a code, not a secret
-    KIND_NOT_SUPPORTED = "kind_not_supported"
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
     UNAUTHENTICATED = "unauthenticated"
     FORBIDDEN = "forbidden"

@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import Field, StringConstraints, model_validator
 
 from corral.contract.cancellation import CancellationReceipt
+from corral.contract.goals import AgentOptions, AgentView, Goal
 from corral.contract.models import EnvName, LabelKey, LabelValue, Line, Strict, Text, Tolerant
 from corral.contract.task_status import TaskStatus
 
@@ -59,12 +60,22 @@ class TaskSubmission(Strict):
     """The body of `POST /v1/tasks`."""
 
     kind: TaskKind
-    name: Line | None = Field(default=None, description="For people; the flow's own name where it has one.")
+    name: Line | None = Field(
+        default=None, description="For people; the flow's own name where it has one, the first line of the goal."
+    )
     flow: Text | None = Field(default=None, description="The flow as YAML text, for kind `flow`.")
+    goal: Goal | None = Field(default=None, description="What is to be reached, in plain words, for kind `goal`.")
+    verify: Text | None = Field(
+        default=None,
+        description="For kind `goal`: what must be seen when the agent has finished, as `when` of a flow's `runFlow`.",
+    )
+    agent: AgentOptions | None = Field(default=None, description="For kind `goal`: model, budgets, secrets.")
     files: Annotated[
         dict[Annotated[Text, StringConstraints(min_length=1, max_length=500)], Text], Field(max_length=MAX_FILES)
     ] = Field(
-        default_factory=dict, description="Path to text of the files that the flow includes with `runFlow: file:`."
+        default_factory=dict,
+        description="Path to text of the files that the flow includes with `runFlow: file:`, or of the flows that the "
+        "agent of a goal may run.",
     )
     env: Annotated[dict[EnvName, Text], Field(max_length=MAX_ENV)] = Field(
         default_factory=dict, description="Values for `${NAME}` in the flow; they win over the flow's own."
@@ -86,9 +97,15 @@ class TaskSubmission(Strict):
     batch_id: Line | None = None
 
     @model_validator(mode="after")
-    def _flow_has_a_flow(self) -> "TaskSubmission":
+    def _is_of_one_kind(self) -> "TaskSubmission":
         if self.kind is TaskKind.FLOW and not self.flow:
             raise ValueError("kind 'flow' needs the flow's YAML text in `flow`")
+        if self.kind is TaskKind.GOAL and not (self.goal and self.goal.strip()):
+            raise ValueError("kind 'goal' needs the goal in plain words in `goal`")
+        foreign = ("goal", "verify", "agent") if self.kind is TaskKind.FLOW else ("flow",)
+        for name in foreign:
+            if getattr(self, name) is not None:
+                raise ValueError(f"kind '{self.kind}' takes no `{name}`")
         return self
 
 
@@ -133,8 +150,11 @@ class TaskDetail(TaskView):
     timeout_seconds: int | None
     queue_timeout_seconds: int | None
     flow: str | None
+    goal: str | None = None
+    verify: str | None = None
+    agent: AgentView | None = None
     files: dict[str, str]
-    result: dict[str, Any] | None
+    result: dict[str, Any] | None = Field(description="What the run found; a `GoalResult` for kind `goal`.")
     waiting_reason: str | None = Field(description="Why a queued task is not on a device yet, in words.")
     cancellation: CancellationReceipt | None
 

@@ -47,9 +47,39 @@ def test_a_flow_that_cannot_be_run_names_file_line_and_command(api: httpx.Client
     assert document["errors"][0]["location"] == "body.flow"
 
 
-def test_a_goal_is_refused_by_name(api: httpx.Client, user: dict[str, str]):
-    answer = api.post("/v1/tasks", json={"kind": "goal"}, headers=user)
-    assert "goal" in problem(answer, 422, "kind_not_supported")["detail"]
+def test_a_goal_is_submitted_with_all_that_its_agent_needs(api: httpx.Client, user: dict[str, str]):
+    goal = {
+        "kind": "goal",
+        "goal": "Write a note that says hello.",
+        "verify": "visible: Saved",
+        "agent": {"model": "compatible:qwen/qwen3:8b", "secrets": ["PIN"], "max_steps": 9, "max_tokens": 9000},
+    }
+    task = api.post("/v1/tasks", json=goal, headers=user).json()
+    assert (task["name"], task["goal"], task["verify"]) == (goal["goal"], goal["goal"], goal["verify"])
+    assert task["agent"] == {**goal["agent"], "script": None}
+    assert task["requires"] == [{"label": "agent", "op": "eq", "value": "compatible:qwen/qwen3:8b"}]
+    assert "goal" not in api.get("/v1/tasks", headers=user).json()["tasks"][0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code", "location", "line"),
+    [
+        ({"verify": "visible: Saved\nvisibel: A"}, "invalid_flow", "body.verify", 2),
+        ({"agent": {"script": "- say: I look.\n- cals: tap"}}, "invalid_request", "body.agent.script", 2),
+        ({"files": {"flow.yaml": "appId: a.b\n---\n- bakc"}}, "invalid_flow", "body.files.flow.yaml", 3),
+        ({"env": {"true": "1"}}, "invalid_flow", "body.env", None),
+        ({"agent": {"max_steps": 0}}, "invalid_request", "body.agent.max_steps", None),
+        ({"agent": {"temperature": 1}}, "invalid_request", "body.agent.temperature", None),
+        ({"flow": "appId: a.b"}, "invalid_request", "body", None),
+    ],
+)
+def test_what_is_wrong_with_a_goal_is_said_with_its_place(
+    api: httpx.Client, user: dict[str, str], wrong: dict[str, Any], code: str, location: str, line: int | None
+):
+    answer = api.post("/v1/tasks", json={"kind": "goal", "goal": "Write a note.", **wrong}, headers=user)
+    document = problem(answer, 422, code)
+    assert document["errors"][0]["location"] == location
+    assert document["context"].get("line") == line
 
 
 def test_tasks_are_listed_page_by_page_youngest_first(api: httpx.Client, user: dict[str, str], fleet: Fleet):

@@ -10,6 +10,7 @@ PIXEL = device_labels(
     {
         "host_name": "rack-1",
         "host_labels": {"site": "berlin", "model": "a lie"},
+        "host_commands": ["back", "goal"],
         "serial": "8A1X",
         "labels": {"team": "checkout"},
         "model": "Pixel 8",
@@ -34,6 +35,7 @@ def requirement(label: str, op: str = "eq", value: object = None) -> Requirement
         (requirement("manufacturer", "exists"), False),
         (requirement("host", value="rack-1"), True),
         (requirement("serial", value="8A1X"), True),
+        (requirement("goals", "exists"), True),
     ],
 )
 def test_a_condition_looks_at_the_labels_of_device_and_host(wanted: Requirement, is_met: bool) -> None:

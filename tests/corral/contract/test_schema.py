@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from corral.contract import cancellation, fleet, history, host_protocol, problems, tasks
+from corral.contract import cancellation, fleet, goals, history, host_protocol, problems, tasks
 from corral.contract.models import Strict, Tolerant
 
 SNAPSHOT = Path(__file__).with_name("contract.schema.json")
@@ -19,7 +19,7 @@ SNAPSHOT = Path(__file__).with_name("contract.schema.json")
 def models() -> list[type[BaseModel]]:
     found = {
         value
-        for module in (tasks, cancellation, history, fleet, host_protocol, problems)
+        for module in (tasks, goals, cancellation, history, fleet, host_protocol, problems)
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, BaseModel) and value not in {Strict, Tolerant}
     }
@@ -36,7 +36,14 @@ def test_the_contract_is_the_one_that_was_agreed() -> None:
 
 def test_public_requests_refuse_unknown_fields_and_all_else_is_read_tolerantly() -> None:
     strict = {model.__name__ for model in models() if model.model_config.get("extra") == "forbid"}
-    assert strict == {"TaskSubmission", "Requirement", "TaskCancellationRequest", "DrainRequest", "ApiKeyRequest"}
+    assert strict == {
+        "TaskSubmission",
+        "AgentOptions",
+        "Requirement",
+        "TaskCancellationRequest",
+        "DrainRequest",
+        "ApiKeyRequest",
+    }
 
 
 def test_an_older_host_skips_what_a_newer_control_plane_adds() -> None:
