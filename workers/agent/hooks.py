@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from workers.agent.cancellation import CancelSignal
 from workers.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from workers.agent.model.interface import Answer, ModelRequest, ToolSpec, Usage
+from workers.agent.place import Place
 from workers.agent.tools.tool import Finish, ToolOutcome
 
 if TYPE_CHECKING:
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
 
 ValueT = TypeVar("ValueT")
 ResultT = TypeVar("ResultT")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the life of an agent: `turn` and `step` count from 1; `step` is 0 outside of steps."""
-
-    turn: int
-    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +63,14 @@ class TurnStop:
 
     last: StepResult
     go_on_with: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRequest:
+    """A written flow that the agent asked for, and the signal under which it runs."""
+
+    path: str
+    signal: CancelSignal
 
 
 Next = Callable[[ValueT], Awaitable[ResultT]]
@@ -136,6 +137,7 @@ class Hooks:
     model: Waterfall[ModelRequest, Answer] = field(default_factory=Waterfall[ModelRequest, Answer])
     approval: Waterfall[ToolCall, Approval] = field(default_factory=Waterfall[ToolCall, Approval])
     tool: Waterfall[ToolCall, ToolOutcome] = field(default_factory=Waterfall[ToolCall, ToolOutcome])
+    flow: Waterfall[FlowRequest, ToolOutcome] = field(default_factory=Waterfall[FlowRequest, ToolOutcome])
     step_result: Waterfall[StepResult, StepResult] = field(default_factory=Waterfall[StepResult, StepResult])
     continuation: Waterfall[Continuation, Continuation] = field(default_factory=Waterfall[Continuation, Continuation])
     turn_stop: Waterfall[TurnStop, TurnStop] = field(default_factory=Waterfall[TurnStop, TurnStop])

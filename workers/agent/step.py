@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from workers.agent.hooks import Place, RequestConfig, StepResult, unchanged
+from workers.agent.hooks import RequestConfig, StepResult, unchanged
 from workers.agent.messages import AssistantMessage, UserMessage
 from workers.agent.model.interface import Answer, ModelErrorCode, ModelFailed, ModelRequest, ToolSpec, Usage
+from workers.agent.place import Place
 from workers.agent.session import events
 from workers.agent.tool_calls import ToolCalls
 from workers.agent.tools.tool import AnyTool

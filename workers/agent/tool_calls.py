@@ -15,8 +15,9 @@ import structlog
 from pydantic import ValidationError
 
 from workers.agent.cancellation import TurnInterrupted
-from workers.agent.hooks import Approval, Place
+from workers.agent.hooks import Approval
 from workers.agent.messages import ToolCall, ToolMessage
+from workers.agent.place import Place
 from workers.agent.session import events
 from workers.agent.session.replay import NEVER_RAN
 from workers.agent.tools.tool import AnyTool, Finish, ToolCode, ToolOutcome, ToolRequest
@@ -146,7 +147,7 @@ class ToolCalls:
             return brought or _DEFECT
 
     def _request(self, call: ToolCall) -> ToolRequest:
-        return ToolRequest(self._agent, call.call_id, self._signal, self._turn.budget)
+        return ToolRequest(self._agent, self._place, call.call_id, self._signal, self._turn.budget)
 
     async def _keep(self, call: ToolCall, outcome: ToolOutcome) -> ToolMessage:
         """Records the result of a call."""

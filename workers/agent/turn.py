@@ -11,10 +11,11 @@ import structlog
 
 from workers.agent.budget import Budget, BudgetSpent
 from workers.agent.cancellation import CancelSignal, TurnInterrupted, agent_interrupt_reason_of
-from workers.agent.hooks import Continuation, Place, StepResult, TurnStop, unchanged
+from workers.agent.hooks import Continuation, StepResult, TurnStop, unchanged
 from workers.agent.messages import UserMessage
 from workers.agent.model.interface import ModelFailed
 from workers.agent.outcome import TurnOutcome
+from workers.agent.place import Place
 from workers.agent.prompt import AssembleContext
 from workers.agent.repeats import Repeats, Stuck
 from workers.agent.session import events

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from workers.agent.budget import Budget, Limits
 from workers.agent.cancellation import CancelSignal
 from workers.agent.messages import ToolStatus
+from workers.agent.place import Place
 
 if TYPE_CHECKING:
     from workers.agent.agent import Agent
@@ -40,6 +41,7 @@ class ToolCode(StrEnum):
     TURN_ENDED = "turn_ended"
     SUBAGENT_FAILED = "subagent_failed"
     FLOW_FAILED = "flow_failed"
+    UNKNOWN_FLOW = "unknown_flow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,13 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """What a tool gets besides its arguments: who asks, under which signal, and what is left to spend.
+    """What a tool gets besides its arguments: who asks and where, under which signal, and what is left to spend.
 
     The signal and the budget are the turn's; they may be used until the call returns.
     """
 
     agent: "Agent"
+    place: Place
     call_id: str
     signal: CancelSignal
     budget: Budget = field(default_factory=lambda: Budget(Limits()))
