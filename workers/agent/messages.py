@@ -24,21 +24,27 @@ class TextPart(Frozen):
 
 
 class ThinkingPart(Frozen):
-    """What the model thought. `signature` and `provider` let its own provider take it back."""
+    """What the model thought. `signature` and `part_id` are for its own `provider` alone, which may ask for them."""
 
     kind: Literal["thinking"] = "thinking"
     text: str
     signature: str | None = None
+    part_id: str | None = None
     provider: str | None = None
 
 
 class ToolCall(Frozen):
-    """`arguments` as the model wrote them, already parsed as JSON; not yet checked against the tool."""
+    """`arguments` as the model wrote them, already parsed as JSON; not yet checked against the tool.
+
+    `signature` is for the call's own `provider` alone, which may ask for it.
+    """
 
     kind: Literal["tool_call"] = "tool_call"
     call_id: str
     tool: str
     arguments: dict[str, Any]
+    signature: str | None = None
+    provider: str | None = None
 
 
 AnswerPart = Annotated[TextPart | ThinkingPart | ToolCall, Field(discriminator="kind")]

@@ -1,0 +1,105 @@
+"""The planner that plays a script: goals without a network and without a bill, for demonstrations and for tests."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any, cast
+
+from corral.goal.references import ElementIndex, ObservationId, Reference, filled
+from corral.goal.script import Script, Step, parse_script
+from workers.agent.cancellation import CancelSignal
+from workers.agent.messages import AnswerPart, AssistantMessage, TextPart, ToolCall
+from workers.agent.model.interface import (
+    Answer,
+    AnswerDelta,
+    ModelErrorCode,
+    ModelFailed,
+    ModelRequest,
+    OnDelta,
+    Usage,
+)
+from workers.agent.model.observed import Observed, last_observed
+
+_WORDS = re.compile(r"\S+\s*|\s+")
+
+
+class ScriptPlanner:
+    """Plays the steps of a script, one for each request. It belongs to one agent: it knows which step is next."""
+
+    name = "scripted"
+    takes_images = False
+
+    def __init__(self, script: Script) -> None:
+        self._steps: Iterator[Step] = script.played()
+        self._call_numbers = count(1)
+
+    async def generate(self, request: ModelRequest, signal: CancelSignal, on_delta: OnDelta) -> Answer:
+        """Raises `ModelFailed`: the script has ended, or names an element that is not on the screen."""
+        if signal.is_aborted:
+            return _answer((), is_interrupted=True)
+        step = next(self._steps, None)
+        if step is None:
+            raise ModelFailed(ModelErrorCode.REJECTED, "the script has no more steps")
+        # Before a word is said: a step that cannot be played is no answer, not half of one.
+        calls = self._calls(step, last_observed(request.messages))
+        said = await _say(step, signal, on_delta)
+        texts = (TextPart(text=said),) if said else ()
+        if signal.is_aborted:
+            return _answer(texts, is_interrupted=True)
+        return _answer((*texts, *calls))
+
+    def _calls(self, step: Step, observed: Observed | None) -> tuple[ToolCall, ...]:
+        def resolve(reference: Reference) -> int | str:
+            return _resolved(reference, observed, line)
+
+        found: list[ToolCall] = []
+        for call in step.calls:
+            line = call.line
+            arguments = cast("dict[str, Any]", filled(call.arguments, resolve))
+            found.append(ToolCall(call_id=f"call-{next(self._call_numbers)}", tool=call.tool, arguments=arguments))
+        return tuple(found)
+
+
+def script_model(text: str) -> ScriptPlanner:
+    """A planner for one agent that plays the script in `text`. Raises `InvalidScript`."""
+    return ScriptPlanner(parse_script(text))
+
+
+async def _say(step: Step, signal: CancelSignal, on_delta: OnDelta) -> str:
+    """Says it word by word within the step's seconds; less of it if the signal fires."""
+    words = _WORDS.findall(step.say) or [""]
+    said = ""
+    for word in words:
+        if step.seconds:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(step.seconds / len(words)):
+                    await signal.wait()
+        if signal.is_aborted:
+            break
+        if word:
+            said += word
+            on_delta(AnswerDelta(text=word))
+    return said
+
+
+def _resolved(reference: Reference, observed: Observed | None, line: int) -> int | str:
+    if observed is None:
+        raise _refused("the script names the screen, which was not observed yet", line)
+    match reference:
+        case ObservationId():
+            return observed.observation_id
+        case ElementIndex(text):
+            index = observed.index_of(text)
+            if index is None:
+                raise _refused(f"the script looks for an element `{text}`, which is not on the screen", line)
+            return index
+
+
+def _refused(message: str, line: int) -> ModelFailed:
+    return ModelFailed(ModelErrorCode.REJECTED, f"{message} (line {line} of the script)")
+
+
+def _answer(parts: Sequence[AnswerPart], *, is_interrupted: bool = False) -> Answer:
+    return Answer(AssistantMessage(parts=tuple(parts), is_interrupted=is_interrupted), Usage())
