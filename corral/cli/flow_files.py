@@ -29,7 +29,7 @@ def read_flow(file: Path) -> LocalFlow:
     Raises:
         WrongUsage: a file is missing, is no text, or lies outside of the flow's folder.
     """
-    source = _text(file, named=str(file))
+    source = read_text(file, named=str(file))
     files: dict[str, str] = {}
     waiting = [(path, file.name) for path in _included(source, file.name, folder=PurePosixPath())]
     while waiting:
@@ -38,19 +38,20 @@ def read_flow(file: Path) -> LocalFlow:
             continue
         if path.startswith(("../", "/")):
             raise WrongUsage(f"{included_by} includes {path}, which lies outside of {file.parent}")
-        files[path] = _text(file.parent / path, named=f"{path}, included by {included_by},")
+        files[path] = read_text(file.parent / path, named=f"{path}, included by {included_by},")
         folder = PurePosixPath(path).parent
         waiting += [(inner, path) for inner in _included(files[path], path, folder=folder)]
     return LocalFlow(source, files, name=None if _has_name(source) else file.stem)
 
 
-def _text(file: Path, *, named: str) -> str:
+def read_text(file: Path, *, named: str) -> str:
+    """The text of a file that the command line names. Raises `WrongUsage`."""
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise WrongUsage(f"there is no file {named}") from None
     except IsADirectoryError:
-        raise WrongUsage(f"{named} is a folder; name the flow's file") from None
+        raise WrongUsage(f"{named} is a folder; name a file") from None
     except UnicodeDecodeError as trouble:
         raise WrongUsage(f"{named} is not UTF-8 text: {trouble.reason} at byte {trouble.start}") from None
     except OSError as trouble:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,20 +11,37 @@ from corral.cli.connection import connect
 from corral.cli.exit_codes import ExitCode
 from corral.cli.failures import WrongUsage
 from corral.cli.flow_files import LocalFlow, read_flow
+from corral.cli.goal_options import (
+    File,
+    Goal,
+    GoalOptions,
+    MaxSteps,
+    MaxTokens,
+    Model,
+    Script,
+    Secret,
+    Verify,
+    VerifyFile,
+    goal_fields,
+)
 from corral.cli.options import Json, WaitLimit, pairs
 from corral.cli.output import plain, print_json, stdout
 from corral.cli.watch import follow
 from corral.client.errors import Refused, refusal
 from corral.contract.problems import Problem
-from corral.contract.tasks import Requirement, RequirementOperator
+from corral.contract.tasks import Requirement, RequirementOperator, TaskKind, TaskSubmission
 
 _NAME_AT_THE_API = "flow.yaml"
 
 
 def submit(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="A flow; - reads it from stdin.", show_default=False)],
-    name: Annotated[str | None, typer.Option(help="Shown to people. Default: the flow's name, or its file's.")] = None,
+    flow: Annotated[
+        str | None, typer.Argument(metavar="FILE|-", help="A flow; - reads it from stdin.", show_default=False)
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Shown to people. Default: the flow's name or its file's, the goal's first line.")
+    ] = None,
     env: Annotated[list[str] | None, typer.Option(metavar="K=V", help="A value for ${K} in the flow.")] = None,
     label: Annotated[list[str] | None, typer.Option(metavar="K=V", help="A label to filter by.")] = None,
     require: Annotated[
@@ -40,32 +57,51 @@ def submit(
     ] = None,
     batch: Annotated[str | None, typer.Option(metavar="ID", help="Groups tasks that belong together.")] = None,
     idempotency_key: Annotated[str | None, typer.Option(metavar="KEY", help="The same key submits once.")] = None,
+    goal: Goal = None,
+    verify: Verify = None,
+    verify_file: VerifyFile = None,
+    model: Model = None,
+    script: Script = None,
+    secret: Secret = None,
+    max_steps: MaxSteps = None,
+    max_tokens: MaxTokens = None,
+    file: File = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show the task until it has ended.")] = False,
     limit_seconds: WaitLimit = None,
     as_json: Json = False,
 ) -> int:
-    """Hand over a flow, with the files that it includes, to be run on a device."""
-    flow = _flow(file)
+    """Hand over a flow, with the files that it includes, or a goal, to be run on a device."""
+    of_goal = GoalOptions(
+        verify=verify,
+        verify_file=verify_file,
+        model=model,
+        script=script,
+        secret=secret,
+        max_steps=max_steps,
+        max_tokens=max_tokens,
+        file=file,
+    )
+    wish = _wish(flow, goal, of_goal)
+    if name:
+        wish["name"] = name
+    submission = TaskSubmission(
+        **wish,
+        env=pairs(env or [], option="--env"),
+        labels=pairs(label or [], option="--label"),
+        requires=_requirements(require or []),
+        priority=priority,
+        max_attempts=max_attempts,
+        timeout_seconds=timeout_seconds,
+        queue_timeout_seconds=queue_timeout_seconds,
+        batch_id=batch,
+    )
     with connect(context) as corral:
         try:
-            task = corral.submit(
-                flow.source,
-                name=name or flow.name,
-                files=flow.files,
-                env=pairs(env or [], option="--env"),
-                labels=pairs(label or [], option="--label"),
-                requires=_requirements(require or []),
-                idempotency_key=idempotency_key,
-                priority=priority,
-                max_attempts=max_attempts,
-                timeout_seconds=timeout_seconds,
-                queue_timeout_seconds=queue_timeout_seconds,
-                batch_id=batch,
-            )
+            task = corral.submit_task(submission, idempotency_key=idempotency_key)
         except Refused as refused:
-            if as_json:
+            if as_json or flow is None:
                 raise
-            raise refusal(_as_its_author_calls_it(refused.problem, flow, file)) from refused
+            raise refusal(_as_its_author_calls_it(refused.problem, submission, flow)) from refused
         if wait:
             return follow(corral, task.task_id, as_json=as_json, limit_seconds=limit_seconds)
     if as_json:
@@ -75,9 +111,22 @@ def submit(
     return ExitCode.OK
 
 
-def _as_its_author_calls_it(problem: Problem, flow: LocalFlow, file: str) -> Problem:
+def _wish(flow: str | None, goal: str | None, of_goal: GoalOptions) -> dict[str, Any]:
+    """The fields of a submission that say what is wanted. Raises `WrongUsage` unless it is one thing."""
+    if goal is not None:
+        if flow is not None:
+            raise WrongUsage(f"give a flow ({flow}) or --goal, not both; --file gives flows to the agent of a goal")
+        return goal_fields(goal, of_goal)
+    if flow is None:
+        raise WrongUsage("name the FILE of a flow, or give a --goal")
+    of_goal.refuse_any()
+    found = _flow(flow)
+    return {"kind": TaskKind.FLOW, "flow": found.source, "files": found.files, "name": found.name}
+
+
+def _as_its_author_calls_it(problem: Problem, submission: TaskSubmission, file: str) -> Problem:
     """The problem with the path of the flow's file; the API never hears it, and has a name of its own for it."""
-    if problem.context.get("file") != _NAME_AT_THE_API or _NAME_AT_THE_API in flow.files:
+    if problem.context.get("file") != _NAME_AT_THE_API or _NAME_AT_THE_API in submission.files:
         return problem
     named = "stdin" if file == "-" else file
     return problem.model_copy(update={"detail": problem.detail.replace(f"{_NAME_AT_THE_API}:", f"{named}:", 1)})

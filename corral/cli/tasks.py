@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from corral.cli.connection import connect
+from corral.cli.goal_words import goal_facts
 from corral.cli.host_names import id_of_host
 from corral.cli.options import Json, TaskId, pairs
 from corral.cli.output import one_line, plain, print_json, print_table, stderr, stdout
@@ -104,6 +105,7 @@ def _facts(task: TaskDetail) -> dict[str, Text | str | None]:
         "why it waits": task.waiting_reason,
         "progress": progress(task) if not task.status.is_terminal else steps(task),
         "reason": task.failure_reason,
+        **goal_facts(task),
         "labels": labels(task.labels),
         "requires": ", ".join(map(requirement, task.requires)),
         "batch": task.batch_id,
@@ -134,8 +136,9 @@ def _receipt(task: TaskDetail) -> dict[str, Text | str | None]:
 
 
 def _print_facts(facts: dict[str, Text | str | None]) -> None:
-    width = max(map(len, facts))
+    width = max(map(len, facts)) + 2
     for name, value in facts.items():
         if value:
-            shown = value if isinstance(value, Text) else plain(value)
-            stdout().print(Text.assemble((name.ljust(width + 2), "dim"), shown))
+            # What has lines of its own goes on in the same column.
+            shown = value if isinstance(value, Text) else plain(value.rstrip().replace("\n", "\n" + " " * width))
+            stdout().print(Text.assemble((name.ljust(width), "dim"), shown))

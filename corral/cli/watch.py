@@ -11,6 +11,7 @@ from rich.text import Text
 
 from corral.cli.connection import connect
 from corral.cli.exit_codes import ExitCode, exit_code_of
+from corral.cli.goal_words import outcome
 from corral.cli.options import Json, TaskId, WaitLimit
 from corral.cli.output import plain, print_json, stderr, stdout
 from corral.cli.words import length, progress, seconds_between, status_word
@@ -35,6 +36,9 @@ def follow(corral: Corral, task_id: UUID, *, as_json: bool, limit_seconds: float
         print_json(task)
     else:
         stdout().print(closing_line(task))
+        for name, value in outcome(task).items():
+            if value:
+                stdout().print(plain(f"{name}: {value}"))
     return exit_code_of(task.status)
 
 

@@ -9,6 +9,7 @@ _OPTIONS = {
     "batch_id": "--batch",
     "labels": "--label",
     "scopes": "--scope",
+    "secrets": "--secret",
     # Of a requirement.
     "requires": "--require",
     "label": "--require",
@@ -32,6 +33,6 @@ def sentences(mistake: ValidationError) -> str:
 
 def _place(location: tuple[int | str, ...], model: str) -> str:
     if not location:
-        return "--require" if model == "Requirement" else model
+        return {"Requirement": "--require", "TaskSubmission": "the task"}.get(model, model)
     field, *inner = (str(part) for part in location if "[" not in str(part))
     return " ".join([_OPTIONS.get(field, f"--{field.replace('_', '-')}"), *inner])

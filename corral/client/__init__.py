@@ -4,6 +4,7 @@
         task = corral.submit(Path("login.yaml"), labels={"team": "shop"})
         task = corral.wait(task.task_id, timeout_seconds=300)
         print(task.status)
+        task = corral.submit(goal="Write a note that says hello.", verify="visible: Saved")
 
 What can go wrong is in `corral.client.errors`, all of it a `CorralError`.
 """

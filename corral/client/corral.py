@@ -3,11 +3,12 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack, overload
 from urllib.parse import quote
 from uuid import UUID, uuid4
 
 from corral.client.errors import WaitTimedOut
+from corral.client.options import TaskOptions
 from corral.client.transport import Transport
 from corral.contract.cancellation import TaskCancellationRequest, TaskCancellationResponse
 from corral.contract.fleet import (
@@ -20,9 +21,10 @@ from corral.contract.fleet import (
     HostView,
     Scope,
 )
+from corral.contract.goals import AgentOptions
 from corral.contract.history import ArtifactList, ArtifactView, AttemptList, AttemptView, TaskEventList, TaskEventView
 from corral.contract.task_status import TaskStatus
-from corral.contract.tasks import Requirement, TaskDetail, TaskKind, TaskPage, TaskSubmission, TaskView
+from corral.contract.tasks import TaskDetail, TaskKind, TaskPage, TaskSubmission, TaskView
 
 _FIRST_POLL_SECONDS = 0.1
 _LONGEST_POLL_SECONDS = 1.0
@@ -48,46 +50,51 @@ class Corral:
     def close(self) -> None:
         self._transport.close()
 
+    @overload
+    def submit(self, flow: str | Path, **options: Unpack[TaskOptions]) -> TaskDetail: ...
+
+    @overload
     def submit(
         self,
-        flow: str | Path,
         *,
-        name: str | None = None,
-        files: Mapping[str, str] | None = None,
-        env: Mapping[str, str] | None = None,
-        labels: Mapping[str, str] | None = None,
-        requires: Sequence[Requirement] = (),
+        goal: str,
+        verify: str | None = None,
+        agent: AgentOptions | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> TaskDetail: ...
+
+    def submit(  # noqa: D417 - the options are described where they are declared
+        self,
+        flow: str | Path | None = None,
+        *,
+        goal: str | None = None,
+        verify: str | None = None,
+        agent: AgentOptions | None = None,
         idempotency_key: str | None = None,
         **options: Any,
     ) -> TaskDetail:
-        """Hand over a flow: YAML as text, or a path whose file is read; answers the queued task.
+        """Hand over a flow or a goal; answers the queued task. Other `options` are those of `TaskOptions`.
 
         A repeated request cannot submit twice: each call has an idempotency key of its own unless you give one, and
         the same key with the same content answers the same task for as long as the API remembers it.
 
         Args:
             flow: the flow's YAML, or the path of a UTF-8 file with it.
-            name: shown to people; the flow's own name where none is given.
-            files: path → text of what the flow includes with `runFlow: file:`.
-            env: values for `${NAME}` in the flow.
-            labels: for people to filter by.
-            requires: conditions on the labels of the device.
-            idempotency_key: names this wish, when the caller itself may repeat the call.
-            options: `priority`, `max_attempts`, `timeout_seconds`, `queue_timeout_seconds`, `batch_id`.
+            goal: instead of a flow, what is to be reached, in plain words for an agent.
+            verify: what must be seen when the agent has finished, as `when` of a flow's `runFlow`: `visible: Saved`.
+            agent: its model or script, budgets and secrets.
 
         Raises:
             Refused: `invalid_flow` with file, line and command; `invalid_request` with each wrong field.
             pydantic.ValidationError: a value can be seen to be wrong before it is sent.
         """
         submission = TaskSubmission(
-            kind=TaskKind.FLOW,
-            name=name,
+            kind=TaskKind.FLOW if goal is None else TaskKind.GOAL,
             flow=flow.read_text(encoding="utf-8") if isinstance(flow, Path) else flow,
-            files=dict(files or {}),
-            env=dict(env or {}),
-            labels=dict(labels or {}),
-            requires=list(requires),
-            **options,
+            goal=goal,
+            verify=verify,
+            agent=agent,
+            **{name: value for name, value in options.items() if value is not None},
         )
         return self.submit_task(submission, idempotency_key=idempotency_key)
 

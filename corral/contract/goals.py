@@ -2,12 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
 from corral.contract.models import EnvName, Line, Strict, Text, Tolerant
 
-#: More than a person writes as one wish; what is larger belongs into a flow.
-MAX_GOAL_CHARS = 20_000
 MAX_SECRETS = 50
 #: Steps of an agent, where nobody says how many: enough for a form and a few detours.
 DEFAULT_MAX_STEPS = 50
@@ -16,8 +14,6 @@ DEFAULT_MAX_STEPS = 50
 AGENT_LABEL = "agent"
 #: The label of devices whose host runs goals at all, with or without a model.
 GOALS_LABEL = "goals"
-
-Goal = Annotated[Text, StringConstraints(min_length=1, max_length=MAX_GOAL_CHARS)]
 
 
 class AgentOptions(Strict):

@@ -41,6 +41,8 @@ Text = Annotated[str, AfterValidator(_without_nul)]
 #: its host from being heard.
 Told = Annotated[str, AfterValidator(_readable)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_without_nul)]
+#: More than a person writes as one wish; what is larger belongs into a flow.
+Goal = Annotated[str, StringConstraints(min_length=1, max_length=20_000), AfterValidator(_without_nul)]
 Reason = Annotated[str, StringConstraints(max_length=500), AfterValidator(_without_nul)]
 LabelKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$")]
 LabelValue = Annotated[str, StringConstraints(max_length=200), AfterValidator(_without_nul)]

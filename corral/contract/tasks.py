@@ -8,8 +8,8 @@ from uuid import UUID
 from pydantic import Field, StringConstraints, model_validator
 
 from corral.contract.cancellation import CancellationReceipt
-from corral.contract.goals import AgentOptions, AgentView, Goal
-from corral.contract.models import EnvName, LabelKey, LabelValue, Line, Strict, Text, Tolerant
+from corral.contract.goals import AgentOptions, AgentView
+from corral.contract.models import EnvName, Goal, LabelKey, LabelValue, Line, Strict, Text, Tolerant
 from corral.contract.task_status import TaskStatus
 
 #: A list of labels is for people to filter by; what is larger belongs into the flow's env.

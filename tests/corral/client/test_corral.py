@@ -16,6 +16,7 @@ from corral.client import (
     transport,
 )
 from corral.contract.fleet import Scope
+from corral.contract.goals import AgentOptions
 from corral.contract.task_status import TaskStatus
 from tests.corral.fake_api import (
     DEVICE_ID,
@@ -59,6 +60,36 @@ def test_a_submitted_flow_arrives_as_the_contract_writes_it(api: FakeApi, corral
         "priority": 3,
         "max_attempts": 2,
     }
+
+
+def test_a_goal_is_as_easy_as_a_flow(api: FakeApi, corral: Corral) -> None:
+    api.answer("POST", "/v1/tasks", (201, task(kind="goal", goal="Write a note.", agent={"max_steps": 9, "mood": "x"})))
+    agent = AgentOptions(model="openai:gpt-5", secrets=["PIN"])
+    submitted = corral.submit(goal="Write a note.", verify="visible: Saved", agent=agent, timeout_seconds=90)
+    assert submitted.agent is not None
+    assert (submitted.goal, submitted.agent.max_steps) == ("Write a note.", 9)
+    [request] = api.requests
+    assert request.body == {
+        "kind": "goal",
+        "goal": "Write a note.",
+        "verify": "visible: Saved",
+        "agent": {"model": "openai:gpt-5", "secrets": ["PIN"], "max_steps": 50},
+        "files": {},
+        "env": {},
+        "labels": {},
+        "requires": [],
+        "priority": 0,
+        "max_attempts": 2,
+        "timeout_seconds": 90,
+    }
+
+
+def test_a_submit_is_of_a_flow_or_of_a_goal(api: FakeApi, corral: Corral) -> None:
+    with pytest.raises(ValidationError, match="takes no `flow`"):
+        corral.submit(FLOW, goal="Write a note.")  # pyright: ignore[reportCallIssue] - what it is about
+    with pytest.raises(ValidationError, match="needs the flow's YAML"):
+        corral.submit()  # pyright: ignore[reportCallIssue] - what it is about
+    assert api.requests == []
 
 
 def test_a_repeated_submit_carries_the_same_idempotency_key(api: FakeApi, corral: Corral) -> None:
