@@ -35,8 +35,8 @@ class RequirementOperator(StrEnum):
 class Requirement(Strict):
     """A condition on the labels of a device and its host; a task only goes where all of its conditions hold.
 
-    Besides the labels that people give, a device carries `model`, `manufacturer`, `android_version`, `serial` and
-    `host` (the host's name).
+    Besides the labels that people give, a device carries `model`, `manufacturer`, `android_version`, `serial`, `host`
+    (the host's name), `goals` where its host runs goals, and `agent`, the model that its host has for them.
     """
 
     label: LabelKey
