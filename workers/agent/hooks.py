@@ -13,6 +13,7 @@ from workers.agent.cancellation import CancelSignal
 from workers.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from workers.agent.model.interface import Answer, ModelRequest, ToolSpec, Usage
 from workers.agent.place import Place
+from workers.agent.subagents.request import SubagentRequest, SubagentResult
 from workers.agent.tools.tool import Finish, ToolOutcome
 
 if TYPE_CHECKING:
@@ -138,6 +139,9 @@ class Hooks:
     approval: Waterfall[ToolCall, Approval] = field(default_factory=Waterfall[ToolCall, Approval])
     tool: Waterfall[ToolCall, ToolOutcome] = field(default_factory=Waterfall[ToolCall, ToolOutcome])
     flow: Waterfall[FlowRequest, ToolOutcome] = field(default_factory=Waterfall[FlowRequest, ToolOutcome])
+    subagent: Waterfall[SubagentRequest, SubagentResult] = field(
+        default_factory=Waterfall[SubagentRequest, SubagentResult]
+    )
     step_result: Waterfall[StepResult, StepResult] = field(default_factory=Waterfall[StepResult, StepResult])
     continuation: Waterfall[Continuation, Continuation] = field(default_factory=Waterfall[Continuation, Continuation])
     turn_stop: Waterfall[TurnStop, TurnStop] = field(default_factory=Waterfall[TurnStop, TurnStop])

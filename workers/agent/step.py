@@ -35,7 +35,6 @@ class Step:
         try:
             return await self._run()
         finally:
-            self._turn.budget.spend(tokens=self._usage.total_tokens)
             self._agent.record(
                 events.StepEnd(
                     turn=turn,
@@ -106,10 +105,15 @@ class Step:
         try:
             answer = await self._agent.model.generate(request, self._signal, self._agent.tell)
         except ModelFailed as failed:
-            self._usage += failed.usage
+            self._spend(failed.usage)
             raise
-        self._usage += answer.usage
+        self._spend(answer.usage)
         return answer
+
+    def _spend(self, usage: Usage) -> None:
+        # At once: what the tools of this step start may use what is left after it.
+        self._usage += usage
+        self._turn.budget.spend(tokens=usage.total_tokens)
 
     def _keep(self, message: AssistantMessage) -> None:
         if message.parts:

@@ -48,6 +48,7 @@ class Session:
         self._redact = redact
         self._events: list[SessionEvent] = []
         self._shown: dict[str, bytes] = {}
+        self._children = 0
         self._file = None if path is None else path.open("x", encoding="utf-8")
         self.record(
             SessionStart(session_id=self.session_id, parent_session_id=parent_session_id, forked_from=forked_from)
@@ -80,6 +81,20 @@ class Session:
         shown = [sha256 for sha256 in dict.fromkeys(reversed(named)) if sha256 in self._shown][:SHOWN_IMAGES]
         self._shown = {sha256: self._shown[sha256] for sha256 in shown}
         return messages, dict(self._shown)
+
+    def new_child(self, *, history: Iterable[Message] = (), forked_from: str | None = None) -> "Session":
+        """A session for an agent that this one's agent started: redacted the same, and logged beside it.
+
+        The logs of the children of `goal.jsonl` are `goal-1.jsonl`, `goal-2.jsonl`, and so on.
+        """
+        self._children += 1
+        return Session(
+            None if self.path is None else self.path.with_stem(f"{self.path.stem}-{self._children}"),
+            redact=self._redact,
+            parent_session_id=self.session_id,
+            history=history,
+            forked_from=forked_from,
+        )
 
     def record(self, event: SessionEvent) -> SessionEvent:
         """Appends the event, and returns it as it was recorded."""
