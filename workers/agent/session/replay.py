@@ -1,6 +1,7 @@
 """From events to what a model is told, the same way for a running agent and for a log read from disk."""
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
 from workers.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage
@@ -47,11 +48,17 @@ def request_messages(events: Iterable[SessionEvent]) -> tuple[Message, ...]:
 
 def without_open_calls(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The history up to its last answer whose calls all have results, for a session that goes on from there."""
-    answered = {message.call_id for message in messages if isinstance(message, ToolMessage)}
     for position, message in enumerate(messages):
-        if isinstance(message, AssistantMessage) and any(call.call_id not in answered for call in message.calls):
+        if isinstance(message, AssistantMessage) and not _is_answered(message, messages[position + 1 :]):
             return messages[:position]
     return messages
+
+
+def _is_answered(message: AssistantMessage, following: Sequence[Message]) -> bool:
+    # Up to the next answer and no further: some providers begin to count their calls anew with each.
+    results = takewhile(lambda later: not isinstance(later, AssistantMessage), following)
+    answered = {result.call_id for result in results if isinstance(result, ToolMessage)}
+    return all(call.call_id in answered for call in message.calls)
 
 
 def closing_events(events: Sequence[SessionEvent]) -> list[SessionEvent]:
