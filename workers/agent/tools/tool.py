@@ -32,6 +32,7 @@ class ToolCode(StrEnum):
     INVALID_ARGUMENTS = "invalid_arguments"
     STALE_OBSERVATION = "stale_observation"
     NO_SUCH_ELEMENT = "no_such_element"
+    AMBIGUOUS = "ambiguous"
     UNKNOWN_SECRET = "unknown_secret"  # noqa: S105  a code, not a secret
     NOT_APPLIED = "text_not_applied"
     POLICY_DENIED = "policy_denied"
