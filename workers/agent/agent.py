@@ -131,6 +131,8 @@ class Agent:
     def steer(self, text: str) -> None:
         """Has the running turn read `text` before its next step; without a turn, this is a prompt.
 
+        What a turn did not come to read before its end begins a turn of its own, unless the turn was cancelled.
+
         Raises:
             Disposed: nothing runs here any more.
         """
@@ -230,6 +232,9 @@ class Agent:
             outcome = await self._take_turn(prompt, cancellation)
         finally:
             self._cancellation = None
+        if self._steering:
+            # The turn ended before it read this. It begins the next one, which reads the rest.
+            self._queue.appendleft(Prompt(self._steering.pop(0)))
         prompt.settle(outcome)
 
     async def _take_turn(self, prompt: Prompt, cancellation: TurnCancellation) -> TurnOutcome:
