@@ -9,13 +9,15 @@ belongs to one event loop; it is not for other threads.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import structlog
 
 log = structlog.get_logger()
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,26 @@ class TurnCancellation:
         """Fires the signal. True if this was the first reason; later ones change nothing."""
         # The two are one thing, of which only the other half is handed out.
         return self.signal._fire(reason)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+class StrayCancellation(RuntimeError):
+    """What ran in the turn cancelled a task of its own and let that pass as if the agent's task had been cancelled."""
+
+
+async def contained(awaited: Awaitable[T]) -> T:
+    """What `awaited` brings.
+
+    Raises:
+        StrayCancellation: it ended by an `asyncio.CancelledError` that was not meant for this task: a defect like any
+            other, which must not end the driver.
+    """
+    try:
+        return await awaited
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise StrayCancellation(StrayCancellation.__doc__) from error
 
 
 def agent_interrupt_reason_of(signal: CancelSignal) -> AgentInterruptReason | None:

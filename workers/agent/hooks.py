@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from workers.agent.cancellation import CancelSignal
+import structlog
+
+from workers.agent.cancellation import CancelSignal, TurnInterrupted, contained
 from workers.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from workers.agent.model.interface import Answer, ModelRequest, ToolSpec, Usage
 from workers.agent.place import Place
@@ -18,6 +20,8 @@ from workers.agent.tools.tool import Finish, ToolOutcome
 
 if TYPE_CHECKING:
     from workers.agent.agent import Agent
+
+log = structlog.get_logger()
 
 ValueT = TypeVar("ValueT")
 ResultT = TypeVar("ResultT")
@@ -98,7 +102,7 @@ class Waterfall(Generic[ValueT, ResultT]):
                 return await last(value)
             return await listeners[depth](agent, place, value, signal, lambda value: fall(depth + 1, value))
 
-        return await fall(0, value)
+        return await contained(fall(0, value))
 
 
 class Announcement(Generic[ValueT]):
@@ -112,12 +116,18 @@ class Announcement(Generic[ValueT]):
         """The signal is asked before each listener."""
         for listener in tuple(self._listeners):
             signal.check()
-            await listener(agent, value, signal)
+            await contained(listener(agent, value, signal))
 
     async def run_to_the_end(self, agent: "Agent", value: ValueT, signal: CancelSignal) -> None:
-        """Every listener hears it, interrupted or not."""
+        """Every listener hears it, interrupted or not, and whatever those before it raised."""
         for listener in tuple(self._listeners):
-            await listener(agent, value, signal)
+            try:
+                await contained(listener(agent, value, signal))
+            except TurnInterrupted:
+                # It gave up because of the cancel, as it may.
+                continue
+            except Exception:
+                log.exception("agent.listener_failed", agent=agent.name)
 
 
 async def unchanged(value: ValueT) -> ValueT:

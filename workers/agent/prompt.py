@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workers.agent.cancellation import CancelSignal
+from workers.agent.cancellation import CancelSignal, contained
 
 if TYPE_CHECKING:
     from workers.agent.agent import Agent
@@ -41,5 +41,5 @@ class SystemPrompt:
         for section in self._sections:
             if context.signal is not None:
                 context.signal.check()
-            texts.append((await section(context)).strip())
+            texts.append((await contained(section(context))).strip())
         return "\n\n".join(text for text in texts if text)

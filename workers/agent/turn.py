@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import structlog
 
 from workers.agent.budget import Budget, BudgetSpent
-from workers.agent.cancellation import CancelSignal, TurnInterrupted, agent_interrupt_reason_of
+from workers.agent.cancellation import CancelSignal, agent_interrupt_reason_of
 from workers.agent.hooks import Continuation, StepResult, TurnStop, unchanged
 from workers.agent.messages import UserMessage
 from workers.agent.model.interface import ModelFailed
@@ -50,7 +50,7 @@ class Turn:
         outcome, durable = await self._ended()
         self.is_open = False
         self.agent.record(events.TurnEnd(turn=self.number, end=durable))
-        await self._announce_end()
+        await self.agent.hooks.turn_end.run_to_the_end(self.agent, Place(self.number), self.signal)
         await self.agent.session.flush()
         return outcome
 
@@ -149,12 +149,3 @@ class Turn:
     def add_steering(self) -> None:
         for text in self.agent.take_steering():
             self.add_message(UserMessage(text=text, source="steering"))
-
-    async def _announce_end(self) -> None:
-        try:
-            await self.agent.hooks.turn_end.run_to_the_end(self.agent, Place(self.number), self.signal)
-        except TurnInterrupted:
-            # The turn has its end already; a listener may well have given up because of the cancel.
-            return
-        except Exception:
-            log.exception("agent.turn_end_listener_failed", agent=self.agent.name, turn=self.number)
