@@ -1,6 +1,7 @@
 """One step: one request to the model, and the tool calls of its answer."""
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from workers.agent.hooks import RequestConfig, StepResult, unchanged
 from workers.agent.messages import AssistantMessage, UserMessage
@@ -8,7 +9,7 @@ from workers.agent.model.interface import Answer, ModelErrorCode, ModelFailed, M
 from workers.agent.place import Place
 from workers.agent.session import events
 from workers.agent.tool_calls import ToolCalls
-from workers.agent.tools.tool import AnyTool
+from workers.agent.tools.tool import AnyTool, Arguments
 
 if TYPE_CHECKING:
     from workers.agent.turn import Turn
@@ -121,4 +122,10 @@ class Step:
 
 
 def _spec(tool: AnyTool) -> ToolSpec:
-    return ToolSpec(tool.name, tool.description, tool.arguments.model_json_schema())
+    return ToolSpec(tool.name, tool.description, _schema(tool.arguments))
+
+
+@cache
+def _schema(arguments: type[Arguments]) -> dict[str, Any]:
+    # Kept: pydantic takes a millisecond for each, and every step tells the model of every tool.
+    return arguments.model_json_schema()
