@@ -4,8 +4,7 @@
       seconds: 0.5                      # takes so long to say it
       calls: observe                    # one tool, or a list of them
     - calls:
-        - input_text: {element: "${index:Name}", text: Ada}
-        - tap: {element: "${index:Save}"}
+        - tap: {index: "${index:Save}", observation_id: "${observation_id}"}
     - repeat: 10
       steps:
         - say: I wait.
@@ -139,7 +138,7 @@ class _Reading:
         return tuple(self._call(item) for item in (node.items if isinstance(node, ListNode) else [node]))
 
     def _call(self, node: Node) -> Call:
-        """`observe`, or `tap: {element: 3}`."""
+        """`observe`, or `tap: {text: Save}`."""
         match node:
             case ScalarNode(text=tool, is_null=False):
                 arguments = {}
@@ -147,7 +146,7 @@ class _Reading:
                 tool, value = next(iter(entries.items()))
                 arguments = self._arguments(tool, value)
             case _:
-                self._refuse("a call is one tool, or one tool with its arguments: `tap: {element: 3}`", node)
+                self._refuse("a call is one tool, or one tool with its arguments: `tap: {text: Save}`", node)
         if not _TOOL.fullmatch(tool):
             self._refuse(f"`{tool[:60]}` is no name of a tool", node)
         try:
