@@ -20,7 +20,7 @@ the same: observe, then decide, and do not just repeat it. If the same thing doe
 _FINISHING = """\
 Finishing: when the goal is reached and you have seen on the screen that it is, call `finish` with status `success`.
 If it turns out to be impossible here, `infeasible`; if you have failed at it, `failure`. Say in one or two sentences
-what you saw. Put what was asked for, such as a value that was read, into `output`. Never claim what you have not seen."""
+what you saw. Put what was asked for, such as a value that was read, into `output`. Claim only what you have seen."""
 
 
 def device_prompt(*, secrets: Sequence[str] = (), flows: Sequence[str] = ()) -> SystemPrompt:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
+from corral.contract.cancellation import StoppedBy
 from corral.contract.history import FailureCause
 from corral.contract.host_protocol import Assignment, ClaimReply
 from corral.contract.tasks import Progress
@@ -34,12 +35,29 @@ class ClaimedAssignment:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentExecutionResult:
-    """What came of the work, before the control plane judges it."""
+    """What came of the work, before the control plane judges it. `stopped_by` counts where it was cancelled."""
 
     status: Literal["done", "failed", "cancelled"]
     cause: FailureCause | None = None
     failure_reason: str | None = None
     result: dict[str, Any] = field(default_factory=dict[str, Any])
+    stopped_by: StoppedBy = StoppedBy.STEP_BOUNDARY
+
+
+@dataclass(frozen=True, slots=True)
+class Sinks:
+    """Where a run puts what it tells before its end."""
+
+    on_progress: ProgressSink
+    on_artifact: ArtifactSink
+
+
+class CannotRun(Exception):
+    """This host cannot run this assignment; nothing was done on the device."""
+
+    def __init__(self, cause: FailureCause, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class Execution(Protocol):

@@ -1,23 +1,18 @@
-"""Do the work of an assignment: open its device, read its flow, run it."""
+"""Do the work of an assignment: make its run ready, open its device, run it."""
 
-import asyncio
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import structlog
 
 from corral.contract.history import FailureCause
 from corral.contract.host_protocol import Assignment
-from corral.contract.tasks import Progress, TaskKind
-from corral.flow.errors import FlowError
-from corral.flow.flow import Flow
-from corral.flow.parser import parse_flow
-from workers.assignment.execution import ArtifactSink, AssignmentExecutionResult, ProgressSink
-from workers.assignment.guard import LeaseGuard, StopReason
+from corral.contract.tasks import TaskKind
+from workers.assignment.execution import ArtifactSink, AssignmentExecutionResult, CannotRun, ProgressSink, Sinks
+from workers.assignment.flow_execution import FlowExecution
+from workers.assignment.goal_execution import GoalEquipment, GoalExecution
+from workers.assignment.guard import LeaseGuard
 from workers.device.interface import AnyDevice
-from workers.run.result import Checkpoint, RunResult
-from workers.run.runner import WorkflowRunner
 
 log = structlog.get_logger()
 
@@ -37,42 +32,36 @@ OpenDevice = Callable[[str, Callable[[], bool]], OpenedDevice]
 
 
 class AssignmentExecutor:
-    """Runs flows; other kinds of tasks are refused by name."""
+    """Runs flows and goals."""
 
-    def __init__(self, open_device: OpenDevice) -> None:
+    def __init__(self, open_device: OpenDevice, *, equipment: GoalEquipment | None = None) -> None:
         self._open_device = open_device
+        self._equipment = equipment or GoalEquipment()
 
     async def execute(
         self, assignment: Assignment, *, guard: LeaseGuard, on_progress: ProgressSink, on_artifact: ArtifactSink
     ) -> AssignmentExecutionResult:
         """Returns when the run has settled and its device is closed."""
-        if assignment.kind is not TaskKind.FLOW:
-            return _failed(FailureCause.TASK, f"this host runs no tasks of kind {assignment.kind}")
         try:
-            # In a thread: a long flow takes a while to read, and other leases are renewed meanwhile.
-            flow = await asyncio.to_thread(_flow_of, assignment)
+            execution = await self._prepared(assignment)
             device = self._open_device(assignment.device_serial, guard.may_touch)
-        except FlowError as error:
-            return _failed(FailureCause.TASK, f"this host cannot read the flow: {error}")
+        except CannotRun as error:
+            return _failed(error.cause, str(error))
         except DeviceGone as gone:
             return _failed(FailureCause.INFRASTRUCTURE, str(gone))
         try:
-            runner = WorkflowRunner(
-                flow,
-                device,
-                should_stop=guard.should_stop,
-                stop_reason=guard.stop_reason,
-                stopped=guard.stopped,
-                on_checkpoint=lambda checkpoint: on_progress(_progress(checkpoint)),
-                on_artifact=on_artifact,
-            )
-            return _execution_result(await runner.run(), reason=guard.reason)
+            return await execution.run(device, guard, Sinks(on_progress, on_artifact))
         finally:
             await _close(device, assignment)
 
-
-def _flow_of(assignment: Assignment) -> Flow:
-    return parse_flow(assignment.flow or "", files=assignment.files, env=assignment.env)
+    async def _prepared(self, assignment: Assignment) -> FlowExecution | GoalExecution:
+        match assignment.kind:
+            case TaskKind.FLOW:
+                return await FlowExecution.prepared(assignment)
+            case TaskKind.GOAL:
+                return await GoalExecution.prepared(assignment, self._equipment)
+            case _:
+                assert_never(assignment.kind)
 
 
 async def _close(device: OpenedDevice, assignment: Assignment) -> None:
@@ -81,31 +70,6 @@ async def _close(device: OpenedDevice, assignment: Assignment) -> None:
     except Exception:
         # The run has its result; a device that cannot be tidied up shows its state in discovery.
         log.exception("device.not_closed", device=assignment.device_serial, lease_id=str(assignment.lease_id))
-
-
-def _execution_result(run: RunResult, *, reason: StopReason | None) -> AssignmentExecutionResult:
-    result = AssignmentExecutionResult(
-        status=run.status,
-        cause=FailureCause(run.cause) if run.cause else None,
-        failure_reason=run.failure_reason,
-        result={
-            "steps_total": run.steps_total,
-            "steps_finished": run.steps_finished,
-            "warnings": list(run.warnings),
-            "artifacts": list(run.artifacts),
-        },
-    )
-    was_too_slow = reason is StopReason.TASK_TIMEOUT and (run.failure_reason or "").startswith(reason)
-    return replace(result, cause=FailureCause.TASK) if was_too_slow and run.status == "failed" else result
-
-
-def _progress(checkpoint: Checkpoint) -> Progress:
-    return Progress(
-        step=checkpoint.step,
-        steps_total=checkpoint.steps_total,
-        text=checkpoint.text[:500],
-        checkpoint=checkpoint.status,
-    )
 
 
 def _failed(cause: FailureCause, reason: str) -> AssignmentExecutionResult:

@@ -1,5 +1,7 @@
 """The report that is made of a run and of what the guard knows about its stop."""
 
+from dataclasses import replace
+
 from corral.contract.cancellation import StoppedBy
 from corral.contract.history import FailureCause
 from corral.contract.host_protocol import TerminalResultRequest
@@ -11,16 +13,12 @@ from workers.assignment.guard import StopReason
 
 def report_before_start(reason: StopReason) -> TerminalResultRequest:
     """Nothing was done on the device: the stop came first."""
-    stopped_by = StoppedBy.BEFORE_START
-    return terminal_report(result_of_stop(reason), reason=reason, progress=Progress(), stopped_by=stopped_by)
+    result = replace(result_of_stop(reason), stopped_by=StoppedBy.BEFORE_START)
+    return terminal_report(result, reason=reason, progress=Progress())
 
 
 def terminal_report(
-    result: AssignmentExecutionResult,
-    *,
-    reason: StopReason | None,
-    progress: Progress,
-    stopped_by: StoppedBy = StoppedBy.STEP_BOUNDARY,
+    result: AssignmentExecutionResult, *, reason: StopReason | None, progress: Progress
 ) -> TerminalResultRequest:
     """Fit for the wire, and never `cancelled` unless this host was told to cancel."""
     if result.status == "cancelled" and reason is not StopReason.CANCELLED:
@@ -34,7 +32,7 @@ def terminal_report(
         status=result.status,
         cause=result.cause,
         failure_reason=_fit_reason(result.failure_reason),
-        stopped_by=stopped_by if result.status == "cancelled" else None,
+        stopped_by=result.stopped_by if result.status == "cancelled" else None,
         result=fit_result(result.result),
         progress=progress.model_copy(update={"checkpoint": result.status}),
     )

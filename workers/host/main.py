@@ -8,6 +8,8 @@ from importlib.metadata import version
 
 import structlog
 
+from corral.contract.goals import AGENT_LABEL
+from corral.contract.tasks import TaskKind
 from corral.environment import SettingsInvalid, settings_from_environment
 from corral.failpoints import order_from_environment
 from corral.flow.commands.union import SUPPORTED_COMMANDS
@@ -18,6 +20,7 @@ from workers.control_client.client import ControlClient
 from workers.device.adb_server import AdbServer, AdbServerFailed
 from workers.device.discovery import DeviceWatcher
 from workers.host.adb_fleet import AdbFleet
+from workers.host.equipment import goal_equipment
 from workers.host.host import Host
 from workers.host.life import CannotStart, ExitCode, HostLife, exit_code_of
 from workers.host.registration import identify_host
@@ -70,20 +73,26 @@ async def _run_in_folder(settings: HostSettings, folder: StateFolder, life: Host
         ControlClient(settings.api_url, host_id=identity.host_id, credential=identity.credential) as client,
         _adb_server(settings) as server,
         DeviceWatcher(server) as watcher,
+        goal_equipment(settings, folder) as equipment,
     ):
         fleet = AdbFleet(server, watcher)
         host = Host(
             client=client,
             fleet=fleet,
-            execution=AssignmentExecutor(fleet.open_device),
+            execution=AssignmentExecutor(fleet.open_device, equipment=equipment),
             spool=Spool(folder.spool_path),
             life=life,
             drain_limit_seconds=settings.drain_limit_seconds,
-            labels=settings.labels,
+            labels=_labels(settings),
             version=corral_version,
-            supported_commands=sorted(SUPPORTED_COMMANDS),
+            supported_commands=[*sorted(SUPPORTED_COMMANDS), TaskKind.GOAL],
         )
         return await host.run()
+
+
+def _labels(settings: HostSettings) -> dict[str, str]:
+    """What tasks can ask for; the name of the model among it, unless people have given that label themselves."""
+    return {AGENT_LABEL: settings.agent_model, **settings.labels} if settings.agent_model else settings.labels
 
 
 @asynccontextmanager

@@ -57,6 +57,24 @@ class HostSettings(BaseSettings):
         ge=0,
         description="How long work may go on after the first SIGTERM; what is left is stopped, to be run elsewhere.",
     )
+    agent_model: Line | None = Field(
+        default=None,
+        description="The model that thinks for goals, such as `openai:gpt-5`, `anthropic:…`, `google:…` or "
+        "`compatible:NAME`; keys come from the provider's own variables. Without it, only scripted goals run here.",
+    )
+    agent_model_url: str | None = Field(
+        default=None, description="Where the model is, for `compatible:…` or a proxy: `http://127.0.0.1:8080/v1`."
+    )
+    agent_model_key: SecretStr | None = Field(
+        default=None, description="The key for the model, where the provider's own variable is not to be used."
+    )
+    agent_takes_images: bool | None = Field(
+        default=None, description="Whether the model is shown screenshots; what its provider says of it where not set."
+    )
+    agent_secrets_file: Path | None = Field(
+        default=None,
+        description="Texts that agents may type and nobody may read: a `.toml` or `.json` file of names and values.",
+    )
     log_format: LogFormat = Field(default="console", description="How log lines look.")
     log_level: LogLevel = Field(default="info", description="What is logged.")
 

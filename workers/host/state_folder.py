@@ -1,6 +1,7 @@
 """What a host keeps on disk: its lock, its credential, its undelivered reports."""
 
 import os
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,7 @@ class StateFolder:
         self.path = path
         self.spool_path = path / "spool"
         self.credential_path = path / "credential.json"
+        self._sessions_path = path / "sessions"
 
     @contextmanager
     def locked(self) -> Generator[None]:
@@ -60,6 +62,13 @@ class StateFolder:
                     f"the state folder {self.path} is in use by process {other.holder}; "
                     "end that process, or set CORRAL_HOST_STATE_DIR to another folder"
                 ) from None
+
+    def emptied_sessions_folder(self) -> Path:
+        """Where running agents keep their logs; what a former life left there belongs to no run any more."""
+        with self._usable():
+            shutil.rmtree(self._sessions_path, ignore_errors=True)
+            self._sessions_path.mkdir(mode=0o700, exist_ok=True)
+        return self._sessions_path
 
     def credential(self) -> HostRegistered | None:
         """Who this host is, or None if it was never registered."""

@@ -16,8 +16,12 @@ class Artifacts:
 
     async def add_png(self, name: str, content: bytes) -> None:
         """`name` is without ending."""
-        unique, number = f"{name}.png", 2
+        await self.add(f"{name}.png", content, _PNG)
+
+    async def add(self, name: str, content: bytes, media_type: str) -> None:
+        stem, ending = name.rsplit(".", 1)
+        unique, number = name, 2
         while unique in self.names:
-            unique, number = f"{name}-{number}.png", number + 1
-        await self._on_artifact(unique, content, _PNG)
+            unique, number = f"{stem}-{number}.{ending}", number + 1
+        await self._on_artifact(unique, content, media_type)
         self.names.append(unique)

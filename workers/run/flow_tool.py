@@ -9,8 +9,8 @@ from pydantic import Field
 from corral.flow.flow import Flow
 from workers.agent.cancellation import CancelSignal
 from workers.agent.hooks import FlowRequest
+from workers.agent.tools.sight import Sight
 from workers.agent.tools.tool import Arguments, Tool, ToolCode, ToolOutcome, ToolRequest
-from workers.device.interface import RunDevice
 from workers.run.artifacts import OnArtifact
 from workers.run.lookup_times import LookupTimes
 from workers.run.result import RunResult
@@ -35,13 +35,13 @@ class RunFlowTool(Tool[RunFlowArguments]):
     def __init__(
         self,
         flows: Mapping[str, Flow],
-        device: RunDevice,
+        sight: Sight,
         *,
         on_artifact: OnArtifact,
         times: LookupTimes | None = None,
     ) -> None:
         self._flows = flows
-        self._device = device
+        self._sight = sight
         self._on_artifact = on_artifact
         self._times = times
 
@@ -61,12 +61,13 @@ class RunFlowTool(Tool[RunFlowArguments]):
         return await hook.run(request.agent, request.place, asked, request.signal, run)
 
     async def _run(self, flow: Flow, signal: CancelSignal) -> RunResult:
+        self._sight.acted()
         stopped = asyncio.Event()
         forget = signal.on_abort(stopped.set)
         try:
             return await WorkflowRunner(
                 flow,
-                self._device,
+                self._sight.device,
                 should_stop=lambda: signal.is_aborted,
                 stop_reason=lambda: CANCELLATION_REASON,
                 stopped=stopped,

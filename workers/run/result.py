@@ -6,17 +6,20 @@ from typing import Literal
 RunStatus = Literal["done", "failed", "cancelled"]
 FailureCause = Literal["task", "infrastructure"]
 
+#: A selector of many parts, and the texts of the screen, make long reasons.
+MAX_REASON_CHARS = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A boundary between steps.
 
     While the run is `running`, `step` is about to begin, counted from 1. In the last checkpoint of a run, which has
-    its final status, `step` is the last one that ended.
+    its final status, `step` is the last one that ended. `steps_total` is None where nobody knows it.
     """
 
     step: int
-    steps_total: int
+    steps_total: int | None
     text: str
     status: Literal["running"] | RunStatus
 

@@ -12,15 +12,13 @@ from workers.run.commands import perform_command
 from workers.run.failure import StepFailed
 from workers.run.lookup_times import LookupTimes
 from workers.run.progress import Progress
-from workers.run.result import Checkpoint, FailureCause, RunResult, RunStatus
+from workers.run.result import MAX_REASON_CHARS, Checkpoint, FailureCause, RunResult, RunStatus
 from workers.run.screen import Screen
 from workers.run.stop import Interrupted, Stop
 from workers.run.waits import check_condition
 from workers.run.warning_list import WarningList
 
 _FAILURE_SCREENSHOT = "failure"
-#: A selector of many parts, and the texts of the screen, make long reasons.
-_MAX_REASON_CHARS = 2_000
 
 
 class WorkflowRunner:
@@ -135,7 +133,7 @@ class WorkflowRunner:
         return self._result("failed", "infrastructure", reason)
 
     def _result(self, status: RunStatus, cause: FailureCause | None, reason: str | None) -> RunResult:
-        reason = reason and reason[:_MAX_REASON_CHARS]
+        reason = reason and reason[:MAX_REASON_CHARS]
         self._progress.close(status, reason or self._flow.name)
         return RunResult(
             status=status,

@@ -174,10 +174,24 @@ async def test_a_phone_that_goes_away_fails_its_run_as_infrastructure_and_no_oth
     assert (await bench.reported(staying))["status"] == "cancelled"
 
 
+RESTING = {"kind": "goal", "goal": "Rest"}
+
+
 @pytest.mark.parametrize(
     ("fields", "cause", "said"),
     [
-        ({"kind": "goal"}, "task", "this host runs no tasks of kind goal"),
+        (RESTING, "infrastructure", "this host has no model for the goal"),
+        ({"kind": "goal", "goal": "Rest", "agent": {"script": "- fly: 1\n"}}, "task", "cannot read the goal's script"),
+        (
+            {"kind": "goal", "goal": "Rest", "verify": "{}", "agent": {"script": "- say: a"}},
+            "task",
+            "needs a condition",
+        ),
+        (
+            {"kind": "goal", "goal": "Rest", "agent": {"script": "- say: a", "secrets": ["PIN"]}},
+            "infrastructure",
+            "no secret of this name: PIN",
+        ),
         ({"flow": "appId: com.example\n---\n- fly\n"}, "task", "unknown command `fly`"),
         ({"device_serial": "ELSEWHERE"}, "infrastructure", "device ELSEWHERE is not connected to this host"),
     ],

@@ -1,0 +1,104 @@
+"""The run of an assignment that is a goal, and what a host has for such runs."""
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corral.contract.cancellation import StoppedBy
+from corral.contract.goals import AgentView
+from corral.contract.history import FailureCause
+from corral.contract.host_protocol import Assignment
+from corral.flow.condition import parse_condition
+from corral.flow.errors import FlowError
+from corral.flow.parser import parse_flows
+from corral.goal.errors import InvalidScript
+from workers.agent.budget import Limits
+from workers.agent.model.interface import AgentModel
+from workers.agent.model.providers import ModelNotConfigured
+from workers.agent.model.script_planner import script_model
+from workers.agent.task_secrets import Secrets
+from workers.assignment.execution import AssignmentExecutionResult, CannotRun, Sinks
+from workers.assignment.flow_execution import progress_of, with_timeout_as_own_failure
+from workers.assignment.guard import LeaseGuard
+from workers.assignment.host_model import HostModel
+from workers.device.interface import AnyDevice
+from workers.run.goal import Goal, GoalRun
+from workers.run.task_runner import TaskRunner
+
+
+@dataclass(frozen=True, slots=True)
+class GoalEquipment:
+    """What a host has for goals: its model, if any, the secrets that agents may type, and room for their logs."""
+
+    model: HostModel = field(default_factory=HostModel)
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    session_folder: Path | None = None
+
+
+class GoalExecution:
+    def __init__(self, goal: Goal, model: AgentModel, secrets: Secrets, session_folder: Path | None) -> None:
+        self._goal = goal
+        self._model = model
+        self._secrets = secrets
+        self._session_folder = session_folder
+
+    @classmethod
+    async def prepared(cls, assignment: Assignment, equipment: GoalEquipment) -> "GoalExecution":
+        """Raises `CannotRun`."""
+        agent = assignment.agent or AgentView()
+        try:
+            goal = await asyncio.to_thread(_goal_of, assignment, agent)
+            model = await _model_of(agent, equipment)
+        except FlowError as error:
+            raise CannotRun(FailureCause.TASK, f"this host cannot read the goal: {error}") from error
+        except InvalidScript as error:
+            raise CannotRun(FailureCause.TASK, f"this host cannot read the goal's script: {error}") from error
+        except ModelNotConfigured as error:
+            raise CannotRun(FailureCause.INFRASTRUCTURE, f"this host has no model for the goal: {error}") from error
+        if missing := sorted(set(agent.secrets) - equipment.secrets.keys()):
+            names = ", ".join(missing)
+            raise CannotRun(FailureCause.INFRASTRUCTURE, f"this host has no secret of this name: {names}")
+        secrets = Secrets(equipment.secrets, allowed=agent.secrets)
+        return cls(goal, model, secrets, equipment.session_folder)
+
+    async def run(self, device: AnyDevice, guard: LeaseGuard, sinks: Sinks) -> AssignmentExecutionResult:
+        with tempfile.TemporaryDirectory(prefix="agent-", dir=self._session_folder) as folder:
+            runner = TaskRunner(
+                self._goal,
+                device,
+                model=self._model,
+                session_folder=Path(folder),
+                secrets=self._secrets,
+                should_stop=guard.should_stop,
+                stop_reason=guard.stop_reason,
+                stopped=guard.stopped,
+                on_checkpoint=lambda checkpoint: sinks.on_progress(progress_of(checkpoint)),
+                on_artifact=sinks.on_artifact,
+            )
+            return with_timeout_as_own_failure(_execution_result(await runner.run()), reason=guard.reason)
+
+
+async def _model_of(agent: AgentView, equipment: GoalEquipment) -> AgentModel:
+    return await equipment.model.opened(agent.model) if agent.script is None else script_model(agent.script)
+
+
+def _goal_of(assignment: Assignment, agent: AgentView) -> Goal:
+    return Goal(
+        text=assignment.goal or "",
+        # No wall time here: the task's time-out is the guard's, and the same for flows.
+        limits=Limits(steps=agent.max_steps, tokens=agent.max_tokens),
+        verify=parse_condition(assignment.verify, env=assignment.env) if assignment.verify else None,
+        flows=parse_flows(assignment.files, env=assignment.env),
+    )
+
+
+def _execution_result(run: GoalRun) -> AssignmentExecutionResult:
+    return AssignmentExecutionResult(
+        status=run.status,
+        cause=FailureCause(run.cause) if run.cause else None,
+        failure_reason=run.failure_reason,
+        result=run.result.model_dump(mode="json"),
+        stopped_by=StoppedBy.AGENT,
+    )

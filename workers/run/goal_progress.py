@@ -1,0 +1,49 @@
+"""How far an agent is, read off what it records."""
+
+from collections.abc import Callable
+
+from workers.agent.agent import AgentEvent
+from workers.agent.messages import AssistantMessage, ToolCall
+from workers.agent.session.events import MessageAdded, StepEnd, StepStart, ToolStart
+from workers.run.result import Checkpoint, RunStatus
+
+_MAX_TEXT_CHARS = 500
+
+
+class GoalProgress:
+    """Counts steps and tokens, and tells each call that begins. An agent's steps have no total."""
+
+    def __init__(self, on_checkpoint: Callable[[Checkpoint], None]) -> None:
+        self.step = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self._on_checkpoint = on_checkpoint
+        self._calls: dict[str, ToolCall] = {}
+
+    def note(self, event: AgentEvent) -> None:
+        match event:
+            case StepStart():
+                self.step = event.step
+                self._tell("thinks")
+            case StepEnd():
+                self.input_tokens += event.input_tokens
+                self.output_tokens += event.output_tokens
+            case ToolStart():
+                self._tell(_words(self._calls[event.call_id]))
+            case MessageAdded(message=AssistantMessage() as message):
+                self._calls = {call.call_id: call for call in message.calls}
+                if message.text:
+                    self._tell(message.text)
+            case _:
+                pass
+
+    def close(self, status: RunStatus, text: str) -> None:
+        self._on_checkpoint(Checkpoint(self.step, None, text[:_MAX_TEXT_CHARS], status))
+
+    def _tell(self, text: str) -> None:
+        self._on_checkpoint(Checkpoint(self.step, None, text[:_MAX_TEXT_CHARS], "running"))
+
+
+def _words(call: ToolCall) -> str:
+    arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items() if value is not None)
+    return f"{call.tool} {arguments}".strip()
