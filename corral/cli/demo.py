@@ -1,4 +1,4 @@
-"""`corral demo`: a stack of its own, real flows on emulated phones, and two cancels."""
+"""`corral demo`: a stack of its own, flows and goals on emulated phones, and three cancels."""
 
 import tempfile
 import time
@@ -26,7 +26,7 @@ _POLL_SECONDS = 0.25
 
 
 def demo() -> int:
-    """Start everything in a folder that is thrown away, run flows, cancel two tasks, and show how all ended."""
+    """Start everything in a folder that is thrown away, run flows and goals, cancel three, and show how all ended."""
     # Without its flows it should end here, and not once a stack has been started for it.
     examples_folder()
     options = StackOptions(port=0, phones=PHONES, lease_seconds=LEASE_SECONDS)
@@ -73,7 +73,7 @@ def _account(tasks: list[DemoTask]) -> ExitCode:
     console.print()
     surprises = [task for task in tasks if not task.is_as_expected]
     if surprises:
-        names = ", ".join(str(task.view.name if task.view else task.flow) for task in surprises)
+        names = ", ".join(str(task.view.name if task.view else task.example) for task in surprises)
         console.print(Text.assemble(("Not as expected: ", "bold red"), plain(names)))
         return ExitCode.FAILED
     console.print(Text("All tasks ended as expected.", "green"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from corral.cli.failures import CommandFailed
 from corral.cli.flow_files import read_flow
 from corral.client import Corral
+from corral.contract.goals import AgentOptions
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import Requirement, TaskDetail, TaskView
 
@@ -24,11 +25,13 @@ class CancelWhen(StrEnum):
 
 @dataclass(slots=True)
 class DemoTask:
-    """One task of the demo; `view` is how it was seen last."""
+    """One task of the demo; `view` is how it was seen last. `example` is a flow, or the script for a `goal`."""
 
-    flow: str
+    example: str
     expected: TaskStatus
     cancel_when: CancelWhen = CancelWhen.NEVER
+    goal: str | None = None
+    verify: str | None = None
     requires: list[Requirement] = field(default_factory=list[Requirement])
     view: TaskDetail | None = None
     in_status_since: float | None = None
@@ -75,6 +78,15 @@ def demo_tasks() -> list[DemoTask]:
         DemoTask("count_to_five", TaskStatus.DONE),
         DemoTask("wait_for_statistics", TaskStatus.DONE),
         DemoTask("look_for_a_unicorn", TaskStatus.FAILED),
+        DemoTask(
+            "goals/write_a_note",
+            TaskStatus.DONE,
+            goal="Note the waves\nWrite a note that says to count the waves, with all five fields filled in.",
+            verify='visible: "Latest: Count the waves"',
+        ),
+        DemoTask(
+            "goals/count_sheep", TaskStatus.CANCELLED, CancelWhen.RUNNING, goal="Fall asleep\nCount sheep until you do."
+        ),
     ]
 
 
@@ -82,9 +94,15 @@ def submit_all(corral: Corral, tasks: list[DemoTask], *, now: float) -> None:
     """Hand over all tasks, in order."""
     folder = examples_folder()
     for task in tasks:
-        flow = read_flow(folder / f"{task.flow}.yaml")
-        view = corral.submit(flow.source, files=flow.files, requires=task.requires, batch_id=BATCH)
-        task.see(view, now=now)
+        task.see(_submit(corral, task, folder / f"{task.example}.yaml"), now=now)
+
+
+def _submit(corral: Corral, task: DemoTask, example: Path) -> TaskDetail:
+    if task.goal is None:
+        flow = read_flow(example)
+        return corral.submit(flow.source, files=flow.files, requires=task.requires, batch_id=BATCH)
+    agent = AgentOptions(script=example.read_text(encoding="utf-8"))
+    return corral.submit(goal=task.goal, verify=task.verify, agent=agent, requires=task.requires, batch_id=BATCH)
 
 
 def examples_folder() -> Path:

@@ -17,9 +17,11 @@ from corral.client import Corral
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskDetail
 from corral.flow.parser import parse_flow
+from corral.goal.script import parse_script
 from tests.corral.fake_api import KEY, FakeApi, receipt, task
 
 EXAMPLES = sorted(examples_folder().glob("*.yaml"))
+SCRIPTS = sorted(examples_folder().glob("goals/*.yaml"))
 LATER = SHOWN_BEFORE_CANCEL_SECONDS + 1
 
 
@@ -34,9 +36,18 @@ def test_every_example_is_a_flow_with_a_name(file: Path) -> None:
     assert flow.name is None, "it has a name of its own"
 
 
-def test_the_demo_cancels_one_task_that_waits_and_one_that_runs() -> None:
-    kinds = [task.cancel_when for task in demo_tasks()]
-    assert kinds.count(CancelWhen.QUEUED) == kinds.count(CancelWhen.RUNNING) == 1
+@pytest.mark.parametrize("file", SCRIPTS, ids=lambda file: file.stem)
+def test_every_example_of_a_goal_is_a_script(file: Path) -> None:
+    assert next(parse_script(file.read_text()).played()).calls
+
+
+def test_the_demo_cancels_a_task_that_waits_a_flow_that_runs_and_a_goal_in_mid_thought() -> None:
+    cancelled = [(task.cancel_when, task.goal is not None) for task in demo_tasks()]
+    assert sorted(kind for kind in cancelled if kind[0] is not CancelWhen.NEVER) == [
+        (CancelWhen.QUEUED, False),
+        (CancelWhen.RUNNING, False),
+        (CancelWhen.RUNNING, True),
+    ]
     assert {task.expected for task in demo_tasks()} == {TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.CANCELLED}
 
 
@@ -45,7 +56,10 @@ def test_all_tasks_are_submitted_with_their_files(api: FakeApi) -> None:
     with Corral(api.url, KEY) as corral:
         submit_all(corral, tasks := demo_tasks(), now=0)
     assert len(api.requests) == len(tasks)
-    assert all(request.body["files"] for request in api.requests)
+    flows = [request.body for request in api.requests if request.body["kind"] == "flow"]
+    goals = [request.body for request in api.requests if request.body["kind"] == "goal"]
+    assert all(body["files"] for body in flows)
+    assert all(body["goal"] and body["agent"]["script"] for body in goals)
     assert [bool(request.body["requires"]) for request in api.requests] == [bool(task.requires) for task in tasks]
 
 
