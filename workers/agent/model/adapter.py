@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import structlog
 from pydantic_ai.models import Model
 
 from workers.agent.cancellation import CancelSignal
 from workers.agent.messages import AnswerPart, AssistantMessage
+from workers.agent.model.connections import Connections
 from workers.agent.model.failures import Failure, shown
 from workers.agent.model.interface import (
     Answer,
@@ -47,6 +48,7 @@ class PydanticAIModel:
     name: str
     model: Model
     takes_images: bool
+    connections: Connections = field(default_factory=Connections)
     secrets: tuple[str, ...] = ()
     says_when_finished: bool = True
     idle_seconds: float = IDLE_SECONDS
@@ -84,7 +86,14 @@ class PydanticAIModel:
     async def _ask(self, request: ModelRequest, signal: CancelSignal, on_delta: OnDelta) -> Received:
         if request.deadline_at is not None and self.clock() >= request.deadline_at:
             return Received(cut="deadline")
-        stream = AnswerStream(self.model, request, on_delta, idle_seconds=self.idle_seconds, clock=self.clock)
+        stream = AnswerStream(
+            self.model,
+            request,
+            on_delta,
+            connections=self.connections,
+            idle_seconds=self.idle_seconds,
+            clock=self.clock,
+        )
         return await stream.read(signal)
 
     def _judged(self, received: Received) -> AssistantMessage | Failure:

@@ -7,6 +7,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model
 
 from workers.agent.model.adapter import PydanticAIModel
+from workers.agent.model.connections import Connections
 from workers.agent.model.providers import ModelAddress, ModelNotConfigured
 
 #: The adapter ends a silent answer long before; this only bounds what it does not watch, such as a close.
@@ -14,7 +15,8 @@ _TIMEOUT = httpx2.Timeout(600, connect=10)
 
 
 def opened(address: ModelAddress, *, takes_images: bool | None) -> PydanticAIModel:
-    http = httpx2.AsyncClient(timeout=_TIMEOUT)
+    connections = Connections()
+    http = httpx2.AsyncClient(timeout=_TIMEOUT, event_hooks={"response": [connections.note]})
     try:
         model = _model(address, http)
     except UserError as error:
@@ -25,6 +27,7 @@ def opened(address: ModelAddress, *, takes_images: bool | None) -> PydanticAIMod
         name=address.name,
         model=model,
         takes_images=takes_images,
+        connections=connections,
         secrets=(address.api_key,) if address.api_key else (),
         close=http.aclose,
     )

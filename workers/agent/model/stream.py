@@ -22,6 +22,7 @@ from pydantic_ai.models import Model, StreamedResponse
 from workers.agent.cancellation import CancelSignal
 from workers.agent.messages import AnswerPart
 from workers.agent.model.answer_parts import delivered_parts, valid_text
+from workers.agent.model.connections import Connections
 from workers.agent.model.interface import AnswerDelta, ModelRequest, OnDelta, Usage
 from workers.agent.model.provider_messages import provider_messages, request_parameters, request_settings
 from workers.clock import Clock
@@ -51,11 +52,19 @@ class Received:
 
 class AnswerStream:
     def __init__(
-        self, model: Model, request: ModelRequest, on_delta: OnDelta, *, idle_seconds: float, clock: Clock
+        self,
+        model: Model,
+        request: ModelRequest,
+        on_delta: OnDelta,
+        *,
+        connections: Connections,
+        idle_seconds: float,
+        clock: Clock,
     ) -> None:
         self._model = model
         self._request = request
         self._on_delta = on_delta
+        self._connections = connections
         self._idle_seconds = idle_seconds
         self._clock = clock
         self._last_event_at = clock()
@@ -82,6 +91,12 @@ class AnswerStream:
         return self._received
 
     async def _read(self) -> None:
+        try:
+            await self._read_stream()
+        finally:
+            await self._connections.close()
+
+    async def _read_stream(self) -> None:
         messages = provider_messages(self._request, provider=self._model.system)
         async with model_request_stream(
             self._model,
