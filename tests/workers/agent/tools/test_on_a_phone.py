@@ -6,7 +6,6 @@ import time
 import pytest
 
 from tests.workers.agent.tools.calls import Toolbox, point, text
-from tests.workers.agent.tools.conftest import SECRETS
 from workers.agent.cancellation import TurnInterrupted
 from workers.device.device import Device
 from workers.phone.faults import Fault, FaultKind
@@ -276,7 +275,3 @@ async def test_a_screen_that_shows_up_late_is_waited_for(box):
     assert (await box.call("wait_for", target={"id": "total"}, timeout_ms=5000)).status == "done"
     gone = await box.call("wait_for", target=text("New note"), state="gone", timeout_ms=0)
     assert gone.status == "done"
-
-
-async def test_the_secrets_of_these_tests_are_not_in_their_own_names():
-    assert "tr0ub" not in repr(SECRETS)
