@@ -17,7 +17,7 @@ ARGS ?=
 help:  ## Show what can be done
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY)  ## Run flows on emulated phones and cancel two tasks, in under a minute
+demo: $(READY)  ## Run flows and goals on emulated phones and cancel three, in under a minute
 	@$(BIN)/corral demo
 
 serve: $(READY)  ## Start everything on this machine (corral up); ARGS="--port 0" passes options
