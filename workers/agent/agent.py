@@ -24,7 +24,7 @@ from workers.agent.model.interface import AgentModel, AnswerDelta
 from workers.agent.outcome import TurnOutcome
 from workers.agent.prompt import SystemPrompt
 from workers.agent.session.events import SessionEvent
-from workers.agent.session.session import Session
+from workers.agent.session.session import EventT, LogUnwritable, Session
 from workers.agent.tools.tool import AnyTool
 from workers.agent.turn import Turn
 
@@ -192,8 +192,11 @@ class Agent:
         for listener in tuple(self._event_listeners):
             _call(listener, event)
 
-    def record(self, event: SessionEvent) -> None:
-        self.tell(self.session.record(event))
+    def record(self, event: EventT) -> EventT:
+        """For the turn: appends to the session, and returns the event as it was recorded."""
+        recorded = self.session.record(event)
+        self.tell(recorded)
+        return recorded
 
     def _drop_pending(self) -> None:
         dropped, self._queue = self._queue, deque[Prompt]()
@@ -241,6 +244,9 @@ class Agent:
         self.turn = Turn(self, prompt.text, cancellation.signal)
         try:
             return await self.turn.run()
+        except LogUnwritable as trouble:
+            log.exception("agent.log_unwritable", agent=self.name)
+            return TurnOutcome("failed", code=trouble.code, message=str(trouble))
         except BaseException:
             # Only the end of the event loop comes here: the turn itself ends by an outcome.
             prompt.settle(TurnOutcome("disposed"))

@@ -16,10 +16,11 @@ from pydantic import ValidationError
 
 from workers.agent.cancellation import TurnInterrupted
 from workers.agent.hooks import Approval
-from workers.agent.messages import ToolCall, ToolMessage
+from workers.agent.messages import Image, ToolCall, ToolMessage
 from workers.agent.place import Place
 from workers.agent.session import events
 from workers.agent.session.replay import NEVER_RAN
+from workers.agent.session.session import LogUnwritable
 from workers.agent.tools.tool import AnyTool, Finish, ToolCode, ToolOutcome, ToolRequest
 from workers.device.outcome import ErrorCode
 
@@ -151,7 +152,7 @@ class ToolCalls:
 
     async def _keep(self, call: ToolCall, outcome: ToolOutcome) -> ToolMessage:
         """Records the result of a call."""
-        images = [await self._agent.session.keep_image(content) for content in outcome.images.values()]
+        images = await self._kept_images(outcome)
         text = outcome.text
         if outcome.repeat_key is not None:
             self._turn.repeats.add(outcome.repeat_key)
@@ -162,10 +163,18 @@ class ToolCalls:
             status=outcome.status,
             text=text,
             code=outcome.code,
-            images=tuple(images),
+            images=images,
         )
         self._agent.record(events.MessageAdded(turn=self._place.turn, step=self._place.step, message=message))
         return message
+
+    async def _kept_images(self, outcome: ToolOutcome) -> tuple[Image, ...]:
+        try:
+            return tuple([await self._agent.session.keep_image(content) for content in outcome.images.values()])
+        except LogUnwritable as trouble:
+            # The turn ends of it, and what the call did is in the log before that.
+            self._defect = self._defect or trouble
+            return ()
 
 
 def _wrong_arguments(call: ToolCall, error: ValidationError) -> str:

@@ -19,6 +19,7 @@ from workers.agent.place import Place
 from workers.agent.prompt import AssembleContext
 from workers.agent.repeats import Repeats, Stuck
 from workers.agent.session import events
+from workers.agent.session.session import LogUnwritable
 from workers.agent.step import Step
 from workers.agent.tool_calls import DeviceLost
 
@@ -81,7 +82,7 @@ class Turn:
                 return TurnOutcome("stuck", self._text, code="stuck", message=message), events.EndedStuck(
                     message=message
                 )
-            case ModelFailed() | DeviceLost():
+            case ModelFailed() | DeviceLost() | LogUnwritable():
                 code = str(error.code)
             case _:
                 log.error("agent.turn_failed", agent=self.agent.name, turn=self.number, exc_info=error)
@@ -98,7 +99,8 @@ class Turn:
         prompt = await self.seam(agent.hooks.prompt_submission.run(agent, place, self._prompt, signal, unchanged))
         self.add_message(UserMessage(text=prompt))
         system = await self.seam(agent.system_prompt.assemble(AssembleContext(agent, signal)))
-        agent.record(events.SystemAssembled(turn=self.number, text=system))
+        # From the log, where it is redacted.
+        system = agent.record(events.SystemAssembled(turn=self.number, text=system)).text
         prefix = await self.seam(agent.hooks.session_prefix.run(agent, place, (), signal, unchanged))
         if prefix:
             agent.record(events.PrefixSet(turn=self.number, messages=prefix))

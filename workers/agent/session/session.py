@@ -1,11 +1,14 @@
 """A session as its agent writes it: events in memory, and line by line on disk."""
 
 import asyncio
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+from pydantic_core import to_json
 
 from corral.contract.identifiers import uuid7
 from workers.agent.messages import Image, Message, ToolMessage
@@ -21,9 +24,23 @@ _NOT_REDACTED = frozenset({
     "session_id", "parent_session_id", "forked_from", "call_id", "sha256", "media_type",
 })  # fmt: skip
 
+#: Fields whose insides belong to the model: names in there are no words of ours.
+_FREE = frozenset({"arguments", "output"})
+
+EventT = TypeVar("EventT", bound=SessionEvent)
+
+
+class LogUnwritable(Exception):
+    """The log can no longer be written, so nothing that goes on from here would be in it: end the turn."""
+
+    code = "log_unwritable"
+
+    def __init__(self, trouble: OSError) -> None:
+        super().__init__(f"the log cannot be written: {trouble}")
+
 
 class Session:
-    """Append-only. What is recorded is redacted first, and read back redacted: there is no other copy.
+    """Append-only. What is recorded is redacted first, and read back as the log has it: there is no other copy.
 
     With a `path`, each event is written as it happens and is on disk after `flush`; pictures go into the folder
     beside it. Without, the session lives in memory.
@@ -50,6 +67,7 @@ class Session:
         self._shown: dict[str, bytes] = {}
         self._children = 0
         self._file = None if path is None else path.open("x", encoding="utf-8")
+        self._trouble: OSError | None = None
         self.record(
             SessionStart(session_id=self.session_id, parent_session_id=parent_session_id, forked_from=forked_from)
         )
@@ -96,47 +114,83 @@ class Session:
             forked_from=forked_from,
         )
 
-    def record(self, event: SessionEvent) -> SessionEvent:
-        """Appends the event, and returns it as it was recorded."""
-        if self._redact is not None:
-            event = EVENT.validate_python(_redacted(event.model_dump(), self._redact))
-        line = event.model_dump_json() + "\n"
-        if self._file is not None:
-            self._file.write(line)
-            self._file.flush()
-        self._events.append(event)
-        return event
+    def record(self, event: EventT) -> EventT:
+        """Appends the event, and returns it as it was recorded.
+
+        Raises:
+            LogUnwritable: it could not be written, and neither can any other from here on.
+        """
+        line = to_json(_written(event.model_dump(), self._redact or _unchanged), inf_nan_mode="null").decode()
+        # From the line, not from what was handed in: JSON knows neither NaN nor tuples.
+        recorded = cast("EventT", EVENT.validate_json(line))
+        self._write(line + "\n")
+        self._events.append(recorded)
+        return recorded
 
     async def keep_image(self, content: bytes, media_type: str = "image/png") -> Image:
-        """Keeps a picture beside the log and names it by its content."""
+        """Keeps a picture beside the log and names it by its content. Raises `LogUnwritable`."""
         image = Image(sha256=hashlib.sha256(content).hexdigest(), media_type=media_type)
         self._shown[image.sha256] = content
         if self.images_folder is not None:
-            await asyncio.to_thread(_write_once, self.images_folder / f"{image.sha256}.png", content)
+            try:
+                await asyncio.to_thread(_write_once, self.images_folder / f"{image.sha256}.png", content)
+            except OSError as trouble:
+                raise LogUnwritable(trouble) from trouble
         return image
 
     async def flush(self) -> None:
-        """Returns when all that was recorded is on disk."""
-        if self._file is not None:
+        """Returns when all that was recorded is on disk. Raises `LogUnwritable`."""
+        if self._file is None:
+            return
+        try:
             await asyncio.to_thread(os.fsync, self._file.fileno())
+        except OSError as trouble:
+            self._trouble = trouble
+            raise LogUnwritable(trouble) from trouble
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            # What it could not write has failed its turn by now.
+            with contextlib.suppress(OSError):
+                file.close()
+
+    def _write(self, line: str) -> None:
+        if self._file is None:
+            return
+        if self._trouble is not None:
+            # Not even if there is room again: no log has a hole.
+            raise LogUnwritable(self._trouble) from self._trouble
+        try:
+            self._file.write(line)
+            self._file.flush()
+        except OSError as trouble:
+            self._trouble = trouble
+            raise LogUnwritable(trouble) from trouble
 
 
-def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+def _written(value: Any, redact: Callable[[str], str], *, is_free: bool = False) -> Any:
     match value:
         case str():
-            return redact(value)
+            # Half of a surrogate pair, which JSON can spell, is no text that a file can hold.
+            return redact(value.encode(errors="replace").decode())
         case dict():
-            fields = cast("dict[str, Any]", value)
-            return {key: item if key in _NOT_REDACTED else _redacted(item, redact) for key, item in fields.items()}
+            fields = cast("dict[Any, Any]", value).items()
+            return dict(_written_field(key, item, redact, is_free=is_free) for key, item in fields)
         case list() | tuple():
-            return [_redacted(item, redact) for item in cast("list[Any]", value)]
+            return [_written(item, redact, is_free=is_free) for item in cast("list[Any]", value)]
         case _:
             return value
+
+
+def _written_field(key: Any, item: Any, redact: Callable[[str], str], *, is_free: bool) -> tuple[Any, Any]:
+    if is_free:
+        return _written(key, redact), _written(item, redact, is_free=True)
+    return key, _written(item, _unchanged if key in _NOT_REDACTED else redact, is_free=key in _FREE)
+
+
+def _unchanged(text: str) -> str:
+    return text
 
 
 def _write_once(path: Path, content: bytes) -> None:
