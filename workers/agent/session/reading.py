@@ -20,8 +20,11 @@ def read_session(path: Path) -> list[SessionEvent]:
     Raises:
         UnreadableSession: a line is no event, has fields that do not belong to it, or is in the wrong place.
     """
+    content = path.read_bytes()
+    # Cut before it is decoded: a torn line may end in the middle of a character.
+    whole = content[: content.rfind(b"\n") + 1]
     try:
-        *lines, _torn = path.read_text(encoding="utf-8").split("\n")
+        lines = whole.decode().split("\n")[:-1]
     except UnicodeDecodeError as error:
         raise UnreadableSession(f"{path.name}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
     events = [_event(line, f"{path.name}:{number}") for number, line in enumerate(lines, start=1)]

@@ -85,19 +85,26 @@ def _last_open(
 
 
 def _results_of_open_calls(events: Sequence[SessionEvent]) -> list[SessionEvent]:
-    answered = {event.message.call_id for event in _added(events) if isinstance(event.message, ToolMessage)}
-    started = {event.call_id for event in events if isinstance(event, ToolStart)}
+    """Only the last answer can have open calls, and results come in the order of the calls, one being run at a time."""
+    has_begun = False
+    open_calls: list[ToolCall] = []
+    place = (0, 0)
+    for event in events:
+        match event:
+            case MessageAdded(message=AssistantMessage() as answer):
+                open_calls, place = list(answer.calls), (event.turn, event.step)
+            case MessageAdded(message=ToolMessage()):
+                del open_calls[:1]
+                has_begun = False
+            case ToolStart():
+                has_begun = True
+            case _:
+                pass
+    turn, step = place
     return [
-        MessageAdded(turn=event.turn, step=event.step, message=_result(call, has_run=call.call_id in started))
-        for event in _added(events)
-        if isinstance(event.message, AssistantMessage)
-        for call in event.message.calls
-        if call.call_id not in answered
+        MessageAdded(turn=turn, step=step, message=_result(call, has_run=has_begun and position == 0))
+        for position, call in enumerate(open_calls)
     ]
-
-
-def _added(events: Sequence[SessionEvent]) -> list[MessageAdded]:
-    return [event for event in events if isinstance(event, MessageAdded)]
 
 
 def _result(call: ToolCall, *, has_run: bool) -> ToolMessage:
