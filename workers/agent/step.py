@@ -100,6 +100,8 @@ class Step:
         if answer.message.is_interrupted and not self._signal.is_aborted:
             await self._calls.drop_all(answer.message.calls)
             raise ModelFailed(ModelErrorCode.TRUNCATED, "the answer broke off before its end")
+        if not answer.message.parts and not self._signal.is_aborted:
+            raise ModelFailed(ModelErrorCode.EMPTY, "the model answered with nothing")
         return answer.message
 
     async def _ask(self, request: ModelRequest) -> Answer:
