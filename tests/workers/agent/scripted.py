@@ -17,7 +17,7 @@ Scene = Callable[[ModelRequest, CancelSignal, OnDelta], Awaitable[Answer]]
 _numbers = itertools.count(1)
 
 
-def call(tool: str, **arguments: Any) -> ToolCall:
+def call(tool: str, /, **arguments: Any) -> ToolCall:
     return ToolCall(call_id=f"call_{next(_numbers)}", tool=tool, arguments=arguments)
 
 
