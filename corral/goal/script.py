@@ -4,7 +4,8 @@
       seconds: 0.5                      # takes so long to say it
       calls: observe                    # one tool, or a list of them
     - calls:
-        - tap: {index: "${index:Save}", observation_id: "${observation_id}"}
+        - tap: {target: {index: "${index:Save}", observation_id: "${observation_id}"}}
+        - tap: {target: {text: Save}}
     - repeat: 10
       steps:
         - say: I wait.
@@ -138,7 +139,7 @@ class _Reading:
         return tuple(self._call(item) for item in (node.items if isinstance(node, ListNode) else [node]))
 
     def _call(self, node: Node) -> Call:
-        """`observe`, or `tap: {text: Save}`."""
+        """`observe`, or `tap: {target: {text: Save}}`."""
         match node:
             case ScalarNode(text=tool, is_null=False):
                 arguments = {}
@@ -146,7 +147,7 @@ class _Reading:
                 tool, value = next(iter(entries.items()))
                 arguments = self._arguments(tool, value)
             case _:
-                self._refuse("a call is one tool, or one tool with its arguments: `tap: {text: Save}`", node)
+                self._refuse("a call is one tool, or one tool with its arguments: `tap: {target: {text: Save}}`", node)
         if not _TOOL.fullmatch(tool):
             self._refuse(f"`{tool[:60]}` is no name of a tool", node)
         try:

@@ -22,8 +22,9 @@ from workers.agent.model.interface import (
     Usage,
 )
 from workers.agent.model.judgement import judged
+from workers.agent.model.received import Received
 from workers.agent.model.retries import DEFAULT_RETRIES, Retries
-from workers.agent.model.stream import AnswerStream, Received
+from workers.agent.model.stream import AnswerStream
 from workers.clock import Clock, boot_seconds
 
 log = structlog.get_logger()

@@ -9,7 +9,7 @@ from workers.agent.messages import AssistantMessage, TextPart, ToolCall
 from workers.agent.model.answer_parts import UnparseableAnswer, whole_parts
 from workers.agent.model.failures import Failure, failure_of
 from workers.agent.model.interface import ModelErrorCode
-from workers.agent.model.stream import Cut, Received
+from workers.agent.model.received import Cut, Received
 
 _BROKEN_OFF = Failure(ModelErrorCode.UNAVAILABLE, "the answer was broken off", can_retry=True)
 

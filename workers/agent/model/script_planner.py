@@ -21,6 +21,7 @@ from workers.agent.model.interface import (
     Usage,
 )
 from workers.agent.model.observed import Observed, last_observed
+from workers.clock import Clock, boot_seconds
 
 _WORDS = re.compile(r"\S+\s*|\s+")
 
@@ -31,7 +32,8 @@ class ScriptPlanner:
     name = "scripted"
     takes_images = False
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, *, clock: Clock = boot_seconds) -> None:
+        self._clock = clock
         self._steps: Iterator[Step] = script.played()
         self._call_numbers = count(1)
 
@@ -44,7 +46,7 @@ class ScriptPlanner:
             raise ModelFailed(ModelErrorCode.REJECTED, "the script has no more steps")
         # Before a word is said: a step that cannot be played is no answer, not half of one.
         calls = self._calls(step, last_observed(request.messages))
-        said = await _say(step, signal, on_delta)
+        said = await self._say(step, request, signal, on_delta)
         texts = (TextPart(text=said),) if said else ()
         if signal.is_aborted:
             return _answer(texts, is_interrupted=True)
@@ -61,27 +63,32 @@ class ScriptPlanner:
             found.append(ToolCall(call_id=f"call-{next(self._call_numbers)}", tool=call.tool, arguments=arguments))
         return tuple(found)
 
+    async def _say(self, step: Step, request: ModelRequest, signal: CancelSignal, on_delta: OnDelta) -> str:
+        """Says it word by word within the step's seconds; less of it if the signal fires."""
+        words = _WORDS.findall(step.say) or [""]
+        said = ""
+        for word in words:
+            if step.seconds:
+                await self._think(step.seconds / len(words), request.deadline_at, signal)
+            if signal.is_aborted:
+                break
+            if word:
+                said += word
+                on_delta(AnswerDelta(text=word))
+        return said
+
+    async def _think(self, seconds: float, deadline_at: float | None, signal: CancelSignal) -> None:
+        left = seconds if deadline_at is None else min(seconds, deadline_at - self._clock())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(left, 0)):
+                await signal.wait()
+        if not signal.is_aborted and deadline_at is not None and self._clock() >= deadline_at:
+            raise ModelFailed(ModelErrorCode.TIMEOUT, "the time of this goal ended before the script had answered")
+
 
 def script_model(text: str) -> ScriptPlanner:
     """A planner for one agent that plays the script in `text`. Raises `InvalidScript`."""
     return ScriptPlanner(parse_script(text))
-
-
-async def _say(step: Step, signal: CancelSignal, on_delta: OnDelta) -> str:
-    """Says it word by word within the step's seconds; less of it if the signal fires."""
-    words = _WORDS.findall(step.say) or [""]
-    said = ""
-    for word in words:
-        if step.seconds:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(step.seconds / len(words)):
-                    await signal.wait()
-        if signal.is_aborted:
-            break
-        if word:
-            said += word
-            on_delta(AnswerDelta(text=word))
-    return said
 
 
 def _resolved(reference: Reference, observed: Observed | None, line: int) -> int | str:

@@ -11,7 +11,6 @@ connection. The task is awaited whatever happens; when `read()` returns nothing 
 """
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import Literal
 
 import structlog
@@ -25,6 +24,7 @@ from workers.agent.model.answer_parts import delivered_parts, valid_text
 from workers.agent.model.connections import Connections
 from workers.agent.model.interface import AnswerDelta, ModelRequest, OnDelta, Usage
 from workers.agent.model.provider_messages import provider_messages, request_parameters, request_settings
+from workers.agent.model.received import Cut, Received
 from workers.clock import Clock
 
 log = structlog.get_logger()
@@ -34,20 +34,6 @@ _LOOK_SECONDS = 5.0
 
 #: A library may swallow a cancellation; it is asked again after so long.
 _CANCEL_AGAIN_SECONDS = 1.0
-
-Cut = Literal["signal", "deadline", "idle", "defect"]
-
-
-@dataclass(slots=True)
-class Received:
-    """What came of a request. `cut` or `error` say why there is no whole answer; `parts` is what was delivered."""
-
-    cut: Cut | None = None
-    error: BaseException | None = None
-    response: wire.ModelResponse | None = None
-    parts: tuple[AnswerPart, ...] = ()
-    usage: Usage = field(default_factory=Usage)
-    has_sent_deltas: bool = False
 
 
 class AnswerStream:

@@ -1,6 +1,7 @@
 """A script in the place of a model."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -132,3 +133,12 @@ async def test_a_function_is_a_model():
     heard: list[AnswerDelta] = []
     answer = await ask(ScriptedModel(play), heard=heard)
     assert (answer.message.text, answer.usage.total_tokens, heard) == ("Hi", 3, [AnswerDelta(text="Hi")])
+
+
+async def test_a_thought_ends_with_the_time_of_its_goal():
+    model = script_model("- say: one two\n  seconds: 3600")
+    heard: list[AnswerDelta] = []
+    with pytest.raises(ModelFailed) as failed:
+        await ask(model, replace(REQUEST, deadline_at=boot_seconds() + 0.05), heard=heard)
+    assert failed.value.code == ModelErrorCode.TIMEOUT
+    assert not heard
