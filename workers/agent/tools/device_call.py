@@ -91,9 +91,15 @@ class DeviceCall:
     def redact(self, text: str) -> str:
         return self.sight.secrets.redacted(text)
 
-    def repeat_key(self, name: str, arguments: str) -> str:
-        """The same for the same actions on the same screen; where none was sent, for the same arguments."""
-        parts = [name, self._screen_key, *(self._tried or [arguments])]
+    def repeat_key(self, name: str, arguments: str) -> str | None:
+        """The same for the same actions on the same screen; where none was sent, for the same arguments.
+
+        None for actions on a screen that nobody had looked at since the one before: whether that one changed
+        something is not known, and some things are done several times in a row.
+        """
+        if self._tried and self._screen_key is None:
+            return None
+        parts = [name, self._screen_key or "", *(self._tried or [arguments])]
         return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:32]
 
     def outcome_of(self, failed: ToolFailed) -> ToolOutcome:

@@ -36,8 +36,8 @@ class Sight:
         self._count = 0
         #: Width and height in pixels, as last seen.
         self.size_px: tuple[int, int] | None = None
-        #: Names what the screen showed when it was last looked at, the same for the same content.
-        self.screen_key = "unseen"
+        #: Names what the screen shows, the same for the same content; None while nobody has looked since the last act.
+        self.screen_key: str | None = None
 
     async def look(self) -> Observation:
         """Looks, for a tool's own use: indices stay what they are."""
@@ -64,6 +64,7 @@ class Sight:
     def acted(self) -> None:
         """Something was done to the device, or may have been."""
         self._is_stale = True
+        self.screen_key = None
 
     def element(self, index: int, observation_id: str) -> Element:
         """The element with that index. Raises `ToolFailed` for an index that is no longer good, or never was."""

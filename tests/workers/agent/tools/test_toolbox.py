@@ -71,29 +71,39 @@ async def test_a_key_that_nobody_knows_is_refused(key):
 # Repeated actions
 
 
-async def keys_of(box, *targets) -> list[str]:
-    return [(await box.call("tap", target=target)).repeat_key for target in targets]
+async def key_of(box, name: str, **arguments) -> str | None:
+    await box.observe()
+    return (await box.call(name, **arguments)).repeat_key
 
 
 async def test_the_same_action_on_the_same_screen_has_the_same_key_whatever_names_it():
     box = Toolbox(FarDevice(screen(LOGIN)))
-    first = (await box.observe()).target("Login")
-    keys = await keys_of(box, first)
-    second = (await box.observe()).target("Login")
-    keys += await keys_of(box, second, text("Login"), point(200, 300), point(20, 15, "percent"))
-    assert len(set(keys)) == 1
+    by_index = [(await box.call("tap", target=(await box.observe()).target("Login"))).repeat_key for _ in range(2)]
+    targets = (text("Login"), point(200, 300), point(20, 15, "percent"))
+    keys = {*by_index, *[await key_of(box, "tap", target=target) for target in targets]}
+    assert len(keys) == 1
+    assert keys != {None}
 
 
 async def test_another_action_or_another_screen_has_another_key():
-    box = Toolbox(FarDevice(screen(LOGIN), screen(LOGIN, node("Welcome"))))
-    await box.observe()
-    keys = await keys_of(box, point(200, 300), point(200, 301))
-    keys.append((await box.call("double_tap", target=point(200, 300))).repeat_key)
-    await box.observe()
-    keys += await keys_of(box, point(200, 300))
-    keys.append((await box.call("input_text", text="a")).repeat_key)
-    keys.append((await box.call("input_text", text="b")).repeat_key)
+    box = Toolbox(FarDevice(screen(LOGIN), screen(LOGIN), screen(LOGIN), screen(LOGIN, node("Welcome"))))
+    calls = [
+        ("tap", point(200, 300)),
+        ("tap", point(200, 301)),
+        ("double_tap", point(200, 300)),
+        ("tap", point(200, 300)),
+    ]
+    keys = [await key_of(box, name, target=target) for name, target in calls]
+    keys += [await key_of(box, "input_text", text=typed) for typed in ("a", "b")]
+    assert None not in keys
     assert len(set(keys)) == len(keys)
+
+
+async def test_actions_in_a_row_without_a_look_have_no_key_for_nobody_knows_what_they_changed():
+    box = Toolbox(FarDevice(screen(LOGIN)))
+    assert await key_of(box, "press_key", key="delete") is not None
+    assert (await box.call("press_key", key="delete")).repeat_key is None
+    assert (await box.call("tap", target=point(200, 300))).repeat_key is None
 
 
 async def test_what_changes_nothing_has_no_key_and_what_failed_has_one():
@@ -105,19 +115,17 @@ async def test_what_changes_nothing_has_no_key_and_what_failed_has_one():
         ("read_text", {"target": text("x")}),
     ):
         assert (await box.call(name, **arguments)).repeat_key is None
-    first, second = await keys_of(box, text("Nowhere"), text("Nowhere"))
-    assert first == second is not None
-    unreadable_box = Toolbox(FarDevice(unreadable()))
-    first, second = await keys_of(unreadable_box, point(1, 1), point(1, 1))
-    assert first == second is not None
+    for other, target in ((box, text("Nowhere")), (Toolbox(FarDevice(unreadable())), point(1, 1))):
+        first, second = [await key_of(other, "tap", target=target) for _ in range(2)]
+        assert first == second is not None
 
 
 async def test_a_secret_is_a_name_in_a_key_too():
     keys = []
     for value in ("first value", "second value"):
         box = Toolbox(FarDevice(), secrets=Secrets({"PASS": value}))
-        keys.append((await box.call("input_text", secret="PASS")).repeat_key)
-    assert keys[0] == keys[1]
+        keys.append(await key_of(box, "input_text", secret="PASS"))
+    assert keys[0] == keys[1] is not None
 
 
 # Waits
