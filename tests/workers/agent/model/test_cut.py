@@ -34,11 +34,11 @@ async def test_the_signal_closes_the_connection_and_what_was_delivered_stays():
     async with benched(holds) as bench:
         started = boot_seconds()
         answer = await bench.ask(on_delta=lambda _: bench.turn.abort(USER))
-        assert boot_seconds() - started < 1
+        assert boot_seconds() - started < 3
         assert answer.message.is_interrupted
         assert answer.message.parts == (TextPart(text="I think"),)
         assert not tasks_of_streams()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await bench.provider.exchanges[0].closed.wait()
     assert len(bench.provider.exchanges) == 1
 
@@ -46,11 +46,11 @@ async def test_the_signal_closes_the_connection_and_what_was_delivered_stays():
 async def test_the_signal_ends_a_request_that_was_not_answered_at_all():
     async with benched(silent) as bench:
         asking = asyncio.create_task(bench.ask())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(10):
             await bench.provider.asked.wait()
         bench.turn.abort(USER)
         answer = await asking
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await bench.provider.exchanges[0].closed.wait()
     assert answer.message.is_interrupted
     assert answer.message.parts == ()
@@ -108,7 +108,7 @@ async def test_at_the_deadline_the_request_ends():
     async with benched(holds) as bench:
         with pytest.raises(ModelFailed) as failed:
             await bench.ask(replace(REQUEST, deadline_at=boot_seconds() + 0.1))
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await bench.provider.exchanges[0].closed.wait()
         assert not tasks_of_streams()
     assert failed.value.code == ModelErrorCode.TIMEOUT
@@ -126,7 +126,7 @@ async def test_after_the_deadline_nothing_is_asked():
 async def test_a_model_that_falls_silent_is_asked_again():
     async with benched(holds, says("Yes."), idle_seconds=0.2) as bench:
         answer = await bench.ask()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await bench.provider.exchanges[0].closed.wait()
     assert answer.message.parts == (TextPart(text="Yes."),)
     assert bench.heard == ["I think", "(restart)", "Yes."]
@@ -140,20 +140,20 @@ async def test_what_a_listener_raises_comes_out_and_nothing_stays_behind():
         with pytest.raises(LookupError):
             await bench.ask(on_delta=broken)
         assert not tasks_of_streams()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await bench.provider.exchanges[0].closed.wait()
 
 
 async def test_a_caller_that_is_cancelled_itself_leaves_nothing_behind():
     async with benched(holds) as bench:
         asking = asyncio.create_task(bench.ask())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(10):
             await bench.began.wait()
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
         assert not tasks_of_streams()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await bench.provider.exchanges[0].closed.wait()
 
 

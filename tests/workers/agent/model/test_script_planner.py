@@ -98,7 +98,7 @@ async def test_a_thought_takes_its_time_and_ends_at_once_on_the_signal():
     started = boot_seconds()
     turn.abort(USER)
     answer = await asking
-    assert boot_seconds() - started < 1
+    assert boot_seconds() - started < 3
     assert answer.message == AssistantMessage(parts=(), is_interrupted=True)
 
 
