@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from corral.cli import artifacts, cancel, demo, fleet, keys, parts, submit, tasks, up, watch
+from corral.cli import agent, artifacts, cancel, demo, fleet, keys, parts, submit, tasks, up, watch
 from corral.cli.connection import Target
 from corral.cli.exit_codes import HELP, HELP_OF_PARTS
 from corral.cli.failures import WrongUsage
@@ -66,6 +66,7 @@ for panel, commands in {
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=HELP_OF_PARTS if panel is _PARTS else HELP)(command)
 app.add_typer(keys.app, name="keys", rich_help_panel=_FLEET)
+app.add_typer(agent.app, name="agent", rich_help_panel=_HERE)
 # `phone` hands its arguments on to the emulated phones, which have a command line of their own.
 app.command(
     rich_help_panel=_PARTS,
