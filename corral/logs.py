@@ -12,7 +12,10 @@ LogFormat: TypeAlias = Literal["console", "json"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 #: What these say at `info` is said better by our own lines.
-QUIET_LIBRARIES = ("alembic", "httpx", "uvicorn.access", "uvicorn.error", "watchfiles")
+QUIET_LIBRARIES = (
+    *("alembic", "httpx", "uvicorn.access", "uvicorn.error", "watchfiles"),
+    *("anthropic", "google_genai", "httpx2", "openai"),
+)
 
 
 def configure_logs(*, log_format: LogFormat, log_level: LogLevel) -> None:
