@@ -11,7 +11,7 @@ from tests.workers.agent.seams import SEAMS, Seams
 from workers.agent.agent import Agent
 from workers.agent.budget import Budget
 from workers.agent.cancellation import CancelSignal, TurnCancellation
-from workers.agent.hooks import Place
+from workers.agent.place import Place
 from workers.agent.session.events import Aborted, Completed, TurnEnd
 from workers.agent.turn import Turn
 
