@@ -55,8 +55,8 @@ class Prompt:
         return await asyncio.shield(self._outcome)
 
     def settle(self, outcome: TurnOutcome) -> None:
-        if not self._outcome.done():
-            self._outcome.set_result(outcome)
+        """For the agent, once for each prompt."""
+        self._outcome.set_result(outcome)
 
 
 class Agent:

@@ -510,3 +510,25 @@ async def test_a_session_in_memory_needs_no_disk():
     await session.flush()
     session.close()
     assert (session.path, session.images_folder) == (None, None)
+
+
+async def test_the_session_of_a_child_is_logged_beside_its_parents_and_redacted_the_same(tmp_path):
+    parent = Session(tmp_path / "goal.jsonl", redact=SECRETS.redacted)
+    spawned = parent.new_child()
+    forked = parent.new_child(history=[UserMessage(text="hunter2")], forked_from=parent.session_id)
+    grandchild = forked.new_child()
+    for session in (parent, spawned, forked, grandchild):
+        session.close()
+    assert [session.path.name for session in (spawned, forked, grandchild)] == [
+        "goal-1.jsonl",
+        "goal-2.jsonl",
+        "goal-2-1.jsonl",
+    ]
+    start, seed = read_session(forked.path)
+    assert (start.parent_session_id, start.forked_from) == (parent.session_id, parent.session_id)
+    assert seed == Seed(message=UserMessage(text="[secret PASSWORD]"))
+    assert read_session(grandchild.path)[0].parent_session_id == forked.session_id
+
+
+async def test_the_session_of_a_child_of_a_session_in_memory_is_in_memory():
+    assert Session().new_child().path is None
