@@ -65,8 +65,8 @@ async def serve_agent(options: AcpOptions) -> None:
         secrets = Secrets(read_secrets_file(options.secrets_file) if options.secrets_file else None)
         async with (
             _new_model(options) as new_model,
-            stdio_stream() as stream,
             _device(options, state_folder) as device,
+            stdio_stream() as stream,
         ):
             log.info("agent.serving", device=device.transport_serial, sessions=str(sessions))
 
@@ -125,6 +125,7 @@ async def _device(options: AcpOptions, state_folder: Path) -> AsyncGenerator[Dev
             ):
                 yield device
         return
+    state_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Two adb servers cannot have the same phone on USB, and an adb key is written once.
     with take_folder(state_folder):
         async with opened_device(
