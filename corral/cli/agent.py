@@ -1,8 +1,9 @@
 """`corral agent`: an agent with a device on this machine, without a control plane."""
 
 import asyncio
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,9 @@ from corral.cli.help import Command, Group
 from corral.folder_lock import FolderInUse
 from corral.goal.errors import InvalidScript
 from corral.goal.script import Script, parse_script
+
+if TYPE_CHECKING:
+    from workers.agent.subagents.remote import RemoteAgent
 
 app = typer.Typer(cls=Group, help="Run an agent on a device of this machine.", no_args_is_help=True)
 
@@ -80,6 +84,10 @@ def acp(
         Path | None, typer.Option(metavar="DIR", help="Keeps the adb key. Default: this user's data folder.")
     ] = None,
     max_steps: Annotated[int, typer.Option(min=1, max=10_000, help="Answers of the model in one turn.")] = 100,
+    ask: Annotated[
+        str | None,
+        typer.Option(metavar="NAME=COMMAND", help="An agent that speaks this protocol too, for it to ask."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Ask no permission for what changes something.")] = False,
 ) -> int:
     """Speak the Agent Client Protocol on standard input and output. An editor starts this; logs go to stderr."""
@@ -112,6 +120,7 @@ def acp(
         session_folder=session_folder,
         state_folder=state_dir,
         max_steps=max_steps,
+        asked_agent=None if ask is None else _remote_agent(ask),
         asks_permission=not yes,
     )
     configure_logs(log_format="console", log_level="info")
@@ -134,3 +143,16 @@ def _script(path: str) -> Script:
         return parse_script(read_text(Path(path), named=path))
     except InvalidScript as mistake:
         raise WrongUsage(f"--script {path}: {mistake}") from mistake
+
+
+def _remote_agent(text: str) -> "RemoteAgent":
+    from workers.agent.subagents.remote import RemoteAgent
+
+    name, _, line = text.partition("=")
+    try:
+        command = tuple(shlex.split(line))
+    except ValueError as mistake:
+        raise WrongUsage(f"--ask {text}: {mistake}") from mistake
+    if not name.strip() or not command:
+        raise WrongUsage(f"--ask {text}: write it as NAME=COMMAND, such as 'coder=npx some-agent --acp'")
+    return RemoteAgent(name.strip(), command)

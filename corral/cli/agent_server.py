@@ -27,6 +27,7 @@ from workers.agent.model.providers import open_model
 from workers.agent.model.script_planner import ScriptPlanner
 from workers.agent.secrets_file import read_secrets_file
 from workers.agent.session.session import Session
+from workers.agent.subagents.remote import AskAgent, RemoteAgent
 from workers.agent.subagents.spawn import SpawnAgent
 from workers.agent.task_secrets import Secrets
 from workers.agent.tools.toolbox import device_tools
@@ -53,6 +54,7 @@ class AcpOptions:
     session_folder: Path | None
     state_folder: Path | None
     max_steps: int
+    asked_agent: RemoteAgent | None
     asks_permission: bool
 
 
@@ -61,7 +63,8 @@ async def serve_agent(options: AcpOptions) -> None:
     with _ended_by_signals(), suppress(asyncio.CancelledError):
         state_folder = options.state_folder or platformdirs.user_data_path("corral") / "agent"
         sessions = options.session_folder or state_folder / "sessions"
-        sessions.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (state_folder, sessions):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         secrets = Secrets(read_secrets_file(options.secrets_file) if options.secrets_file else None)
         async with (
             _new_model(options) as new_model,
@@ -85,6 +88,7 @@ def _agent(
         tools=[
             *device_tools(device, secrets=secrets, takes_images=model.takes_images),
             SpawnAgent(system_prompt=prompt),
+            *([AskAgent(options.asked_agent)] if options.asked_agent else []),
         ],
         system_prompt=prompt,
         session=Session(sessions / f"{uuid7()}.jsonl", redact=secrets.redacted),
@@ -125,7 +129,6 @@ async def _device(options: AcpOptions, state_folder: Path) -> AsyncGenerator[Dev
             ):
                 yield device
         return
-    state_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Two adb servers cannot have the same phone on USB, and an adb key is written once.
     with take_folder(state_folder):
         async with opened_device(

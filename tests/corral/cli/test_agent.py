@@ -49,6 +49,9 @@ def _keeps_our_logs(monkeypatch):
         (("--model", "compatible:x"), "needs the URL of its endpoint"),
         (("--model", "compatible:x", "--app", "x.yaml"), "--app belongs to --device emulated"),
         (("--model", "compatible:x", "--adb-port", "5037"), "belongs to the adb that people use by hand"),
+        (("--model", "compatible:x", "--ask", "=x"), "write it as NAME=COMMAND"),
+        (("--model", "compatible:x", "--ask", "far"), "write it as NAME=COMMAND"),
+        (("--model", "compatible:x", "--ask", "far='x"), "No closing quotation"),
         (("--model", "compatible:x", "--secrets-file", "nowhere.toml"), "nowhere.toml cannot be read"),
     ],
 )
