@@ -4,19 +4,17 @@ from collections.abc import Callable
 
 from workers.agent.agent import AgentEvent
 from workers.agent.messages import AssistantMessage, ToolCall
-from workers.agent.session.events import MessageAdded, StepEnd, StepStart, ToolStart
+from workers.agent.session.events import MessageAdded, StepStart, ToolStart
 from workers.run.result import Checkpoint, RunStatus
 
 _MAX_TEXT_CHARS = 500
 
 
 class GoalProgress:
-    """Counts steps and tokens, and tells each call that begins. An agent's steps have no total."""
+    """Counts steps, and tells each call that begins. An agent's steps have no total."""
 
     def __init__(self, on_checkpoint: Callable[[Checkpoint], None]) -> None:
         self.step = 0
-        self.input_tokens = 0
-        self.output_tokens = 0
         self._on_checkpoint = on_checkpoint
         self._calls: dict[str, ToolCall] = {}
 
@@ -25,9 +23,6 @@ class GoalProgress:
             case StepStart():
                 self.step = event.step
                 self._tell("thinks")
-            case StepEnd():
-                self.input_tokens += event.input_tokens
-                self.output_tokens += event.output_tokens
             case ToolStart():
                 self._tell(_words(self._calls[event.call_id]))
             case MessageAdded(message=AssistantMessage() as message):

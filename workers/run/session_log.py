@@ -3,6 +3,9 @@
 import asyncio
 from pathlib import Path
 
+from corral.contract.goals import GoalUsage
+from workers.agent.session.events import StepEnd
+from workers.agent.session.reading import read_session
 from workers.run.artifacts import OnArtifact
 
 #: The log of the agent itself; those of its subagents have names of their own beside it.
@@ -11,6 +14,14 @@ _NDJSON = "application/x-ndjson"
 _PNG = "image/png"
 #: The latest pictures matter most, and a run of hundreds of steps has hundreds.
 MAX_IMAGES = 100
+
+
+async def usage_of(folder: Path) -> GoalUsage:
+    """What the model was asked for by the agent and by its subagents, as their logs have it."""
+    ends = await asyncio.to_thread(_step_ends, folder)
+    return GoalUsage(
+        input_tokens=sum(end.input_tokens for end in ends), output_tokens=sum(end.output_tokens for end in ends)
+    )
 
 
 async def hand_out_logs(folder: Path, on_artifact: OnArtifact) -> list[str]:
@@ -22,7 +33,15 @@ async def hand_out_logs(folder: Path, on_artifact: OnArtifact) -> list[str]:
     return names
 
 
+def _step_ends(folder: Path) -> list[StepEnd]:
+    return [event for path in _logs(folder) for event in read_session(path) if isinstance(event, StepEnd)]
+
+
+def _logs(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.jsonl"))
+
+
 def _files(folder: Path) -> list[tuple[Path, str, str]]:
-    logs = [(path, path.name, _NDJSON) for path in sorted(folder.glob("*.jsonl"))]
+    logs = [(path, path.name, _NDJSON) for path in _logs(folder)]
     pictures = sorted(folder.glob("*.images/*.png"), key=lambda path: path.stat().st_mtime_ns)[-MAX_IMAGES:]
     return [*logs, *((path, f"screen-{path.stem[:16]}.png", _PNG) for path in pictures)]

@@ -7,49 +7,41 @@ the agent claims success          ──► verify, if asked    ──► it hol
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from corral.contract.goals import GoalClaim, GoalResult, GoalUsage, GoalVerification
-from corral.flow.condition import Condition
 from workers.agent.agent import Agent
 from workers.agent.cancellation import USER, CancelSignal
 from workers.agent.hooks import Hooks, Next, TurnStop
 from workers.agent.instructions import FINISH_REMINDER, device_prompt
-from workers.agent.model.interface import AgentModel, ModelErrorCode
+from workers.agent.model.interface import AgentModel
 from workers.agent.outcome import TurnOutcome
 from workers.agent.place import Place
 from workers.agent.session.session import Session
+from workers.agent.subagents.spawn import SpawnAgent
 from workers.agent.task_secrets import Secrets
 from workers.agent.tools.sight import Sight
+from workers.agent.tools.tool import AnyTool
 from workers.agent.tools.toolbox import tools_of
 from workers.clock import pause
 from workers.device.interface import AnyDevice
-from workers.device.outcome import ErrorCode
 from workers.run.artifacts import Artifacts, OnArtifact
-from workers.run.failure import StepFailed
 from workers.run.flow_tool import RunFlowTool
 from workers.run.goal import Goal, GoalRun
+from workers.run.goal_ending import Ending, ending_of, interrupted
 from workers.run.goal_progress import GoalProgress
 from workers.run.lookup_times import LookupTimes
-from workers.run.result import MAX_REASON_CHARS, Checkpoint, FailureCause, RunStatus
+from workers.run.result import MAX_REASON_CHARS, Checkpoint
 from workers.run.screen import Screen
-from workers.run.session_log import LOG_NAME, hand_out_logs
-from workers.run.stop import Interrupted, Stop
-from workers.run.waits import check_condition
+from workers.run.session_log import LOG_NAME, hand_out_logs, usage_of
+from workers.run.stop import Stop
+from workers.run.verification import verified
 
 #: A stop that sets no event is noticed after this long.
 _LOOK_SECONDS = 0.1
 #: An agent that does not take the reminder is not going to.
 _FINISH_REMINDERS = 2
-#: The model or the way to it failed, or the device did: no fault of the goal, and another attempt may succeed.
-_INFRASTRUCTURE: frozenset[str] = frozenset({
-    ModelErrorCode.RATE_LIMITED,
-    ModelErrorCode.TIMEOUT,
-    ModelErrorCode.UNAVAILABLE,
-    ModelErrorCode.AUTH,
-    *(code for code in ErrorCode if code.ends_a_run),
-})  # fmt: skip
 #: As the log has it, which keeps no difference between who ended a turn.
 _TURN_ENDS = {
     "completed": "completed",
@@ -60,15 +52,6 @@ _TURN_ENDS = {
     "disposed": "aborted",
     "dropped": "aborted",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """What a run comes to, and why."""
-
-    status: RunStatus
-    cause: FailureCause | None = None
-    reason: str | None = None
 
 
 class TaskRunner:
@@ -108,7 +91,7 @@ class TaskRunner:
     async def run(self) -> GoalRun:
         """Runs to the end and says how it ended: when this returns, nothing of the agent runs any more."""
         if self._stop.is_asked:
-            return self._told(self._interrupted("before its first step"), TurnOutcome("dropped"))
+            return self._told(interrupted(self._stop, "before its first step"), TurnOutcome("dropped"), GoalUsage())
         agent = self._make_agent()
         watch = asyncio.create_task(self._stop_agent_when_asked(agent))
         try:
@@ -119,26 +102,31 @@ class TaskRunner:
             await asyncio.wait({watch})
         ending = await self._ending(outcome)
         self._progress.close(ending.status, ending.reason or (outcome.finish.message if outcome.finish else ""))
+        usage = await usage_of(self._session_folder)
         logs = await hand_out_logs(self._session_folder, self._on_artifact)
-        return self._told(ending, outcome, logs=logs)
+        return self._told(ending, outcome, usage, logs=logs)
 
     def _make_agent(self) -> Agent:
         hooks = Hooks()
         hooks.turn_stop.add(self._remind_to_finish)
-        sight = Sight(self._device, self._secrets)
-        tools = tools_of(sight, takes_images=self._model.takes_images, notes=self._notes)
-        if self._goal.flows:
-            tools.append(RunFlowTool(self._goal.flows, sight, on_artifact=self._artifacts.add, times=self._times))
+        prompt = device_prompt(secrets=self._secrets.names, flows=list(self._goal.flows))
         agent = Agent(
             self._model,
-            tools=tools,
-            system_prompt=device_prompt(secrets=self._secrets.names, flows=list(self._goal.flows)),
+            tools=[*self._device_tools(), SpawnAgent(system_prompt=prompt)],
+            system_prompt=prompt,
             session=Session(self._session_folder / LOG_NAME, redact=self._secrets.redacted),
             hooks=hooks,
             limits=self._goal.limits,
         )
         agent.on_event(self._progress.note)
         return agent
+
+    def _device_tools(self) -> list[AnyTool]:
+        sight = Sight(self._device, self._secrets)
+        tools = tools_of(sight, takes_images=self._model.takes_images, notes=self._notes)
+        if self._goal.flows:
+            tools.append(RunFlowTool(self._goal.flows, sight, on_artifact=self._artifacts.add, times=self._times))
+        return tools
 
     async def _stop_agent_when_asked(self, agent: Agent) -> None:
         while not self._stop.is_asked:
@@ -157,62 +145,19 @@ class TaskRunner:
         return await after(replace(stop, go_on_with=FINISH_REMINDER))
 
     async def _ending(self, outcome: TurnOutcome) -> Ending:
-        match outcome.kind:
-            case "completed":
-                return await self._judged(outcome)
-            case "aborted" | "disposed" | "dropped":
-                return self._interrupted(f"in step {self._progress.step}")
-            case "failed" if outcome.code in _INFRASTRUCTURE:
-                return Ending("failed", "infrastructure", f"{outcome.message} ({outcome.code})")
-            case "failed":
-                return Ending("failed", "task", f"{outcome.message} ({outcome.code})")
-            case "budget_exceeded":
-                return Ending("failed", "task", f"the agent's budget ran out ({outcome.budget}): {outcome.message}")
-            case "stuck":
-                return Ending("failed", "task", f"the agent was stuck: {outcome.message}")
+        ending = ending_of(outcome, self._stop, step=self._progress.step)
+        if ending.status == "done" and self._goal.verify is not None:
+            screen = Screen(self._device, stop=self._stop, times=self._times)
+            ending, self._verification = await verified(self._goal.verify, screen)
+        return ending
 
-    async def _judged(self, outcome: TurnOutcome) -> Ending:
-        """What the claim is worth."""
+    def _told(self, ending: Ending, outcome: TurnOutcome, usage: GoalUsage, *, logs: Sequence[str] = ()) -> GoalRun:
         finish = outcome.finish
-        if finish is None:
-            return Ending("failed", "task", "the agent ended without saying whether the goal is reached")
-        if finish.status != "success":
-            return Ending("failed", "task", f"the agent gave up ({finish.status}): {finish.message}")
-        if self._goal.verify is None:
-            return Ending("done")
-        return await self._verified(self._goal.verify)
-
-    async def _verified(self, condition: Condition) -> Ending:
-        screen = Screen(self._device, stop=self._stop, times=self._times)
-        try:
-            holds = await check_condition(condition, screen)
-        except Interrupted:
-            return self._interrupted("while its result was verified")
-        except StepFailed as failed:
-            if self._stop.is_asked:
-                return self._interrupted(f"while its result was verified, which failed: {failed}")
-            self._verification = GoalVerification(condition=condition.describe(), holds=None, reason=str(failed))
-            cause = "infrastructure" if failed.is_infrastructure else "task"
-            return Ending("failed", cause, f"the agent claims success, and nobody can tell: {failed}")
-        self._verification = GoalVerification(condition=condition.describe(), holds=holds)
-        if holds:
-            return Ending("done")
-        return Ending("failed", "task", f"the agent claims success, but this does not hold: {condition.describe()}")
-
-    def _interrupted(self, where: str) -> Ending:
-        """Cancelled or failed: the reason of the stop decides."""
-        reason = f"{self._stop.reason}: stopped {where}"
-        if self._stop.is_cancellation:
-            return Ending("cancelled", None, reason)
-        return Ending("failed", "infrastructure", reason)
-
-    def _told(self, ending: Ending, outcome: TurnOutcome, *, logs: Sequence[str] = ()) -> GoalRun:
-        finish, progress = outcome.finish, self._progress
         result = GoalResult(
             claim=finish and GoalClaim(status=finish.status, message=finish.message, output=finish.output),
             verification=self._verification,
-            steps=progress.step,
-            usage=GoalUsage(input_tokens=progress.input_tokens, output_tokens=progress.output_tokens),
+            steps=self._progress.step,
+            usage=usage,
             model=self._model.name,
             turn_end=_TURN_ENDS[outcome.kind],
             notes=self._notes,

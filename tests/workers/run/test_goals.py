@@ -292,3 +292,30 @@ async def test_a_secret_is_typed_and_appears_nowhere_else(tmp_path):
     told += [content.decode() for content in pursuit.artifacts.values()]
     assert not any("90210-secret" in text for text in told)
     assert "[secret PIN]" in pursuit.artifacts["agent-session.jsonl"].decode()
+
+
+async def test_a_part_of_the_goal_goes_to_a_child_whose_log_is_kept_beside(tmp_path):
+    spawn = {"spawn_agent": {"goal": "Tap the login button.", "name": "tapper"}}
+    tapped = {"finish": {"status": "success", "message": "Tapped."}}
+    pursuit = Pursuit(tmp_path, answer(spawn), answer(TAP), answer(tapped), answer(FINISH))
+    run = await pursuit.end()
+    assert (run.status, run.result.steps, len(pursuit.device.actions)) == ("done", 2, 1)
+    assert run.result.artifacts == ["agent-session-1.jsonl", "agent-session.jsonl"]
+    assert (run.result.usage.input_tokens, run.result.usage.output_tokens) == (40, 4)
+
+
+async def test_a_failure_that_our_own_stop_brought_about_ends_as_the_stop_says(tmp_path):
+    stops: list[str] = []
+    device = FarDevice(outcomes=[Failed(ErrorCode.LEASE_LOST, "the lease is lost")])
+    device.on_action = lambda _number: stops.append("lease rejected by control plane")
+    pursuit = Pursuit(
+        tmp_path,
+        answer(TAP),
+        device=device,
+        should_stop=lambda: bool(stops),
+        stop_reason=lambda: stops[0],
+        stopped=None,
+    )
+    run = await pursuit.end()
+    assert (run.status, run.cause) == ("failed", "infrastructure")
+    assert run.failure_reason.startswith("lease rejected by control plane: stopped in step 1, which failed: ")
