@@ -1,7 +1,6 @@
 """`corral agent`: an agent with a device on this machine, without a control plane."""
 
 import asyncio
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,7 @@ from corral.goal.errors import InvalidScript
 from corral.goal.script import Script, parse_script
 
 if TYPE_CHECKING:
-    from workers.agent.subagents.remote import RemoteAgent
+    from workers.agent.subagents.remote_agent import RemoteAgent
 
 app = typer.Typer(cls=Group, help="Run an agent on a device of this machine.", no_args_is_help=True)
 
@@ -146,13 +145,9 @@ def _script(path: str) -> Script:
 
 
 def _remote_agent(text: str) -> "RemoteAgent":
-    from workers.agent.subagents.remote import RemoteAgent
+    from workers.agent.subagents.remote_agent import InvalidRemoteAgent, parse_remote_agent
 
-    name, _, line = text.partition("=")
     try:
-        command = tuple(shlex.split(line))
-    except ValueError as mistake:
-        raise WrongUsage(f"--ask {text}: {mistake}") from mistake
-    if not name.strip() or not command:
-        raise WrongUsage(f"--ask {text}: write it as NAME=COMMAND, such as 'coder=npx some-agent --acp'")
-    return RemoteAgent(name.strip(), command)
+        return parse_remote_agent(text)
+    except InvalidRemoteAgent as mistake:
+        raise WrongUsage(f"--ask: {mistake}") from mistake

@@ -27,7 +27,8 @@ from workers.agent.model.providers import open_model
 from workers.agent.model.script_planner import ScriptPlanner
 from workers.agent.secrets_file import read_secrets_file
 from workers.agent.session.session import Session
-from workers.agent.subagents.remote import AskAgent, RemoteAgent
+from workers.agent.subagents.remote import AskAgent
+from workers.agent.subagents.remote_agent import RemoteAgent
 from workers.agent.subagents.spawn import SpawnAgent
 from workers.agent.task_secrets import Secrets
 from workers.agent.tools.toolbox import device_tools

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from workers.agent.budget import Limits
 from workers.agent.model.interface import AgentModel
 from workers.agent.model.providers import ModelNotConfigured
 from workers.agent.model.script_planner import script_model
+from workers.agent.subagents.remote_agent import RemoteAgent
 from workers.agent.task_secrets import Secrets
+from workers.agent.tools.tool import AnyTool
 from workers.assignment.execution import AssignmentExecutionResult, CannotRun, Sinks
 from workers.assignment.flow_execution import progress_of, with_timeout_as_own_failure
 from workers.assignment.guard import LeaseGuard
@@ -30,19 +32,21 @@ from workers.run.task_runner import TaskRunner
 
 @dataclass(frozen=True, slots=True)
 class GoalEquipment:
-    """What a host has for goals: its model, if any, the secrets that agents may type, and room for their logs."""
+    """What a host has for goals: its model and an agent to ask, if any, secrets to type, and room for logs."""
 
     model: HostModel = field(default_factory=HostModel)
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    remote: RemoteAgent | None = None
     session_folder: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class GoalExecution:
-    def __init__(self, goal: Goal, model: AgentModel, secrets: Secrets, session_folder: Path | None) -> None:
-        self._goal = goal
-        self._model = model
-        self._secrets = secrets
-        self._session_folder = session_folder
+    goal: Goal
+    model: AgentModel
+    secrets: Secrets
+    more_tools: Sequence[AnyTool]
+    session_folder: Path | None
 
     @classmethod
     async def prepared(cls, assignment: Assignment, equipment: GoalEquipment) -> "GoalExecution":
@@ -61,16 +65,18 @@ class GoalExecution:
             names = ", ".join(missing)
             raise CannotRun(FailureCause.INFRASTRUCTURE, f"this host has no secret of this name: {names}")
         secrets = Secrets(equipment.secrets, allowed=agent.secrets)
-        return cls(goal, model, secrets, equipment.session_folder)
+        tools = await asyncio.to_thread(_tools_of, equipment)
+        return cls(goal, model, secrets, tools, equipment.session_folder)
 
     async def run(self, device: AnyDevice, guard: LeaseGuard, sinks: Sinks) -> AssignmentExecutionResult:
-        with tempfile.TemporaryDirectory(prefix="agent-", dir=self._session_folder) as folder:
+        with tempfile.TemporaryDirectory(prefix="agent-", dir=self.session_folder) as folder:
             runner = TaskRunner(
-                self._goal,
+                self.goal,
                 device,
-                model=self._model,
+                model=self.model,
+                more_tools=self.more_tools,
                 session_folder=Path(folder),
-                secrets=self._secrets,
+                secrets=self.secrets,
                 should_stop=guard.should_stop,
                 stop_reason=guard.stop_reason,
                 stopped=guard.stopped,
@@ -82,6 +88,15 @@ class GoalExecution:
 
 async def _model_of(agent: AgentView, equipment: GoalEquipment) -> AgentModel:
     return await equipment.model.opened(agent.model) if agent.script is None else script_model(agent.script)
+
+
+def _tools_of(equipment: GoalEquipment) -> list[AnyTool]:
+    """In a thread: the library of the protocol takes seconds to import."""
+    if equipment.remote is None:
+        return []
+    from workers.agent.subagents.remote import AskAgent
+
+    return [AskAgent(equipment.remote)]
 
 
 def _goal_of(assignment: Assignment, agent: AgentView) -> Goal:

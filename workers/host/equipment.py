@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from workers.agent.model.providers import ModelAddress, ModelNotConfigured, address_of
 from workers.agent.secrets_file import SecretsUnreadable, read_secrets_file
+from workers.agent.subagents.remote_agent import RemoteAgent, parse_remote_agent
 from workers.assignment.goal_execution import GoalEquipment
 from workers.assignment.host_model import HostModel
 from workers.host.life import CannotStart, ExitCode
@@ -33,9 +34,13 @@ async def goal_equipment(settings: HostSettings, folder: StateFolder) -> AsyncGe
         raise AgentNotConfigured(str(error)) from error
     model = HostModel(address, takes_images=settings.agent_takes_images)
     try:
-        yield GoalEquipment(model, secrets, folder.emptied_sessions_folder())
+        yield GoalEquipment(model, secrets, _remote(settings), folder.emptied_sessions_folder())
     finally:
         await model.aclose()
+
+
+def _remote(settings: HostSettings) -> RemoteAgent | None:
+    return parse_remote_agent(settings.agent_ask) if settings.agent_ask else None
 
 
 def _address(settings: HostSettings) -> ModelAddress | None:

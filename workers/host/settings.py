@@ -71,6 +71,10 @@ class HostSettings(BaseSettings):
     agent_takes_images: bool | None = Field(
         default=None, description="Whether the model is shown screenshots; what its provider says of it where not set."
     )
+    agent_ask: str | None = Field(
+        default=None,
+        description="Another agent that agents may ask, as NAME=COMMAND; it speaks the Agent Client Protocol.",
+    )
     agent_secrets_file: Path | None = Field(
         default=None,
         description="Texts that agents may type and nobody may read: a `.toml` or `.json` file of names and values.",
@@ -83,6 +87,15 @@ class HostSettings(BaseSettings):
     def _is_http(cls, api_url: str) -> str:
         _URL.validate_python(api_url)
         return api_url
+
+    @field_validator("agent_ask")
+    @classmethod
+    def _names_an_agent(cls, agent_ask: str | None) -> str | None:
+        from workers.agent.subagents.remote_agent import parse_remote_agent
+
+        if agent_ask is not None:
+            parse_remote_agent(agent_ask)
+        return agent_ask
 
     @field_validator("adb_port")
     @classmethod

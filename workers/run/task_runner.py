@@ -70,11 +70,16 @@ class TaskRunner:
         stop_reason: Callable[[], str] | None = None,
         stopped: asyncio.Event | None = None,
         secrets: Secrets | None = None,
+        more_tools: Sequence[AnyTool] = (),
         times: LookupTimes | None = None,
     ) -> None:
-        """As for `WorkflowRunner`. `session_folder` is an empty folder of this run's own, for the agent's log."""
+        """As for `WorkflowRunner`. `session_folder` is an empty folder of this run's own, for the agent's log.
+
+        `more_tools` are given to the agent beside those of the device.
+        """
         self._goal = goal
         self._device = device
+        self._more_tools = more_tools
         self._model = model
         self._secrets = secrets or Secrets()
         self._stopped = stopped or asyncio.Event()
@@ -112,7 +117,7 @@ class TaskRunner:
         prompt = device_prompt(secrets=self._secrets.names, flows=list(self._goal.flows))
         agent = Agent(
             self._model,
-            tools=[*self._device_tools(), SpawnAgent(system_prompt=prompt)],
+            tools=[*self._device_tools(), SpawnAgent(system_prompt=prompt), *self._more_tools],
             system_prompt=prompt,
             session=Session(self._session_folder / LOG_NAME, redact=self._secrets.redacted),
             hooks=hooks,

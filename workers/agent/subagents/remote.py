@@ -8,10 +8,8 @@ process, unlike what runs in our own, may be ended by force.
 """
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import ClassVar
 
 import acp
@@ -24,6 +22,7 @@ from workers.agent.budget import Budget
 from workers.agent.hooks import Approval
 from workers.agent.messages import ToolCall
 from workers.agent.place import Place
+from workers.agent.subagents.remote_agent import RemoteAgent
 from workers.agent.subagents.remote_client import RemoteClient
 from workers.agent.subagents.remote_process import CannotStart, agent_process, end_process
 from workers.agent.subagents.request import SubagentRequest, SubagentResult
@@ -40,16 +39,6 @@ _UNFINISHED = {
     "refusal": "it refused",
     "cancelled": "it was cancelled, and not by us",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteAgent:
-    """An agent that can be asked: `command` speaks the protocol on its standard streams."""
-
-    name: str
-    command: tuple[str, ...]
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
-    folder: Path = field(default_factory=Path.cwd)
 
 
 class AskAgentArguments(Arguments):

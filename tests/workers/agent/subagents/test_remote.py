@@ -11,7 +11,8 @@ from workers.agent.agent import Agent
 from workers.agent.budget import Limits
 from workers.agent.hooks import Approval
 from workers.agent.subagents import remote_process
-from workers.agent.subagents.remote import AskAgent, RemoteAgent
+from workers.agent.subagents.remote import AskAgent
+from workers.agent.subagents.remote_agent import RemoteAgent
 
 FAR_AGENT = Path(__file__).with_name("far_agent.py")
 ASK = call("ask_agent", goal="What is the capital of France?")
