@@ -10,7 +10,6 @@ cancel never waits for prompts that come later.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -19,12 +18,14 @@ import structlog
 from workers.agent.budget import Limits
 from workers.agent.cancellation import DISPOSED, USER, TurnCancellation, normalized_cause
 from workers.agent.hooks import Hooks
-from workers.agent.identity import current_agent, run_as
+from workers.agent.identity import run_as
+from workers.agent.listeners import Listeners
 from workers.agent.model.interface import AgentModel, AnswerDelta
 from workers.agent.outcome import TurnOutcome
-from workers.agent.prompt import SystemPrompt
+from workers.agent.prompt_queue import Prompt, PromptQueue
 from workers.agent.session.events import SessionEvent
 from workers.agent.session.session import EventT, LogUnwritable, Session
+from workers.agent.system_prompt import SystemPrompt
 from workers.agent.tools.tool import AnyTool
 from workers.agent.turn import Turn
 
@@ -40,23 +41,6 @@ class Disposed(RuntimeError):
 
 class WaitsForItself(RuntimeError):
     """A turn cannot wait for the end of its own agent's work: it would wait for itself."""
-
-
-class Prompt:
-    """One prompt that was handed in, and what became of it."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._outcome: asyncio.Future[TurnOutcome] = asyncio.get_running_loop().create_future()
-
-    async def outcome(self) -> TurnOutcome:
-        """How its turn ended, once the log of it is on disk; `dropped` if it never began."""
-        # Shielded: whoever stops waiting does not take the outcome from the others.
-        return await asyncio.shield(self._outcome)
-
-    def settle(self, outcome: TurnOutcome) -> None:
-        """For the agent, once for each prompt."""
-        self._outcome.set_result(outcome)
 
 
 class Agent:
@@ -85,17 +69,16 @@ class Agent:
         self.session = session or Session()
         self.hooks = hooks or Hooks()
         self.limits = limits or Limits()
+        self.queue = PromptQueue()
         self.turn: Turn | None = None
         self._status: AgentStatus = "idle"
-        self._queue: deque[Prompt] = deque()
-        self._steering: list[str] = []
         self._cancellation: TurnCancellation | None = None
         self._driver: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
         self._settled.set()
         self._is_disposed = False
-        self._status_listeners: list[Callable[[AgentStatus], None]] = []
-        self._event_listeners: list[Callable[[AgentEvent], None]] = []
+        self._status_listeners = Listeners[AgentStatus](name)
+        self._event_listeners = Listeners[AgentEvent](name)
 
     @property
     def status(self) -> AgentStatus:
@@ -107,11 +90,11 @@ class Agent:
         return self._is_disposed
 
     def on_status(self, listener: Callable[[AgentStatus], None]) -> None:
-        self._status_listeners.append(listener)
+        self._status_listeners.add(listener)
 
     def on_event(self, listener: Callable[[AgentEvent], None]) -> None:
         """Tells the listener what is recorded, and the pieces of answers while they stream. It must not block."""
-        self._event_listeners.append(listener)
+        self._event_listeners.add(listener)
 
     def prompt(self, text: str) -> Prompt:
         """Queues a prompt; its turn begins when those before it have ended.
@@ -121,8 +104,7 @@ class Agent:
         """
         if self._is_disposed:
             raise Disposed(f"agent {self.name} was disposed of")
-        prompt = Prompt(text)
-        self._queue.append(prompt)
+        prompt = self.queue.add(text)
         self._settled.clear()
         if self._driver is None:
             self._driver = asyncio.create_task(self._drive(), name=f"agent {self.name}")
@@ -137,7 +119,7 @@ class Agent:
             Disposed: nothing runs here any more.
         """
         if self.turn is not None and self.turn.is_open and not self.turn.signal.is_aborted:
-            self._steering.append(text)
+            self.queue.steer(text)
         else:
             self.prompt(text)
 
@@ -151,7 +133,7 @@ class Agent:
         """
         cause = normalized_cause(cause)
         # Dropped first: what a listener of the signal prompts is a replacement, and stays.
-        self._drop_pending()
+        self.queue.drop_all()
         if self._cancellation is not None:
             self._cancellation.abort(cause)
 
@@ -172,37 +154,22 @@ class Agent:
             WaitsForItself: asked from inside of this agent's turn. The disposal goes on; only the wait is refused.
         """
         self._is_disposed = True
-        self._drop_pending()
+        self.queue.drop_all()
         if self._cancellation is not None:
             self._cancellation.abort(DISPOSED)
         if self._driver is None:
             self._come_to_rest()
         await self.when_idle()
 
-    def take_steering(self) -> list[str]:
-        """For the turn: the texts to read now, each handed out once."""
-        texts, self._steering = self._steering, []
-        return texts
-
-    @property
-    def has_steering(self) -> bool:
-        return bool(self._steering)
-
     def tell(self, event: AgentEvent) -> None:
-        for listener in tuple(self._event_listeners):
-            _call(listener, event)
+        """For the turn: tells the listeners what is not recorded."""
+        self._event_listeners.tell(event)
 
     def record(self, event: EventT) -> EventT:
         """For the turn: appends to the session, and returns the event as it was recorded."""
         recorded = self.session.record(event)
         self.tell(recorded)
         return recorded
-
-    def _drop_pending(self) -> None:
-        dropped, self._queue = self._queue, deque[Prompt]()
-        self._steering.clear()
-        for prompt in dropped:
-            prompt.settle(TurnOutcome("dropped"))
 
     def _refuse_to_wait_for_itself(self) -> None:
         if self._driver is not None and asyncio.current_task() is self._driver:
@@ -211,11 +178,11 @@ class Agent:
     async def _drive(self) -> None:
         run_as(self)
         try:
-            while self._queue:
+            while self.queue.has_prompts:
                 await self._drive_prospective_turn()
         finally:
             self._driver = None
-            self._drop_pending()
+            self.queue.drop_all()
             self._come_to_rest()
 
     def _come_to_rest(self) -> None:
@@ -228,16 +195,14 @@ class Agent:
         self._cancellation = cancellation = TurnCancellation()
         try:
             self._set_status("running")
-            if cancellation.signal.is_aborted or not self._queue:
+            if cancellation.signal.is_aborted or not self.queue.has_prompts:
                 # A listener of `running` cancelled what was queued. What it prompted instead gets a fresh holder.
                 return
-            prompt = self._queue.popleft()
+            prompt = self.queue.take()
             outcome = await self._take_turn(prompt, cancellation)
         finally:
             self._cancellation = None
-        if self._steering:
-            # The turn ended before it read this. It begins the next one, which reads the rest.
-            self._queue.appendleft(Prompt(self._steering.pop(0)))
+        self.queue.give_unread_steering_a_turn()
         prompt.settle(outcome)
 
     async def _take_turn(self, prompt: Prompt, cancellation: TurnCancellation) -> TurnOutcome:
@@ -258,13 +223,4 @@ class Agent:
         if status == self._status:
             return
         self._status = status
-        for listener in tuple(self._status_listeners):
-            _call(listener, status)
-
-
-def _call(listener: Callable[..., None], value: object) -> None:
-    try:
-        listener(value)
-    except Exception:
-        # A listener only looks on; its defect is not the turn's.
-        log.exception("agent.listener_failed", agent=getattr(current_agent(), "name", None))
+        self._status_listeners.tell(status)

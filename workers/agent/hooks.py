@@ -83,6 +83,8 @@ Listener = Callable[["Agent", Place, ValueT, CancelSignal, Next[ValueT, ResultT]
 
 
 class Waterfall(Generic[ValueT, ResultT]):
+    """Listeners around something that happens: each may change the value, the result, or whether it happens at all."""
+
     def __init__(self) -> None:
         self._listeners: list[Listener[ValueT, ResultT]] = []
 
@@ -106,6 +108,8 @@ class Waterfall(Generic[ValueT, ResultT]):
 
 
 class Announcement(Generic[ValueT]):
+    """Listeners that are told, and waited for, and change nothing by what they return."""
+
     def __init__(self) -> None:
         self._listeners: list[Callable[[Agent, ValueT, CancelSignal], Awaitable[None]]] = []
 
@@ -137,7 +141,10 @@ async def unchanged(value: ValueT) -> ValueT:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The seams of a turn, in the order in which a turn comes by. Prompt assembly has its sections (`prompt.py`)."""
+    """The seams of a turn, in the order in which a turn comes by.
+
+    The assembly of the system prompt is one more, between the first two: its sections are listeners by themselves.
+    """
 
     prompt_submission: Waterfall[str, str] = field(default_factory=Waterfall[str, str])
     session_prefix: Waterfall[tuple[Message, ...], tuple[Message, ...]] = field(

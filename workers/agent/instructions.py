@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from workers.agent.prompt import Section, SystemPrompt, words
+from workers.agent.system_prompt import Section, SystemPrompt, words
 
 _ROLE = """\
 You operate one Android phone for somebody who is not watching. You reach the goal of the prompt by calling tools, one

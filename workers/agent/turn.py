@@ -16,11 +16,11 @@ from workers.agent.messages import UserMessage
 from workers.agent.model.interface import ModelFailed
 from workers.agent.outcome import TurnOutcome
 from workers.agent.place import Place
-from workers.agent.prompt import AssembleContext
 from workers.agent.repeats import Repeats, Stuck
 from workers.agent.session import events
 from workers.agent.session.session import LogUnwritable
 from workers.agent.step import Step
+from workers.agent.system_prompt import AssembleContext
 from workers.agent.tool_calls import DeviceLost
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Turn:
 
     async def _goes_on(self, last: StepResult, place: Place) -> bool:
         agent, signal = self.agent, self.signal
-        has_more = last.finish is None and (bool(last.message.calls) or agent.has_steering)
+        has_more = last.finish is None and (bool(last.message.calls) or agent.queue.has_steering)
         decision = await self.seam(
             agent.hooks.continuation.run(agent, place, Continuation(has_more, last), signal, unchanged)
         )
@@ -134,7 +134,7 @@ class Turn:
         if stop.go_on_with is not None:
             self.add_message(UserMessage(text=stop.go_on_with, source="loop"))
             return True
-        return last.finish is None and agent.has_steering
+        return last.finish is None and agent.queue.has_steering
 
     async def seam(self, awaited: Awaitable[T]) -> T:
         """Awaits what `awaited` brings. Raises `TurnInterrupted` if the turn was interrupted meanwhile.
@@ -149,5 +149,5 @@ class Turn:
         self.agent.record(events.MessageAdded(turn=self.number, step=step, message=message))
 
     def add_steering(self) -> None:
-        for text in self.agent.take_steering():
+        for text in self.agent.queue.take_steering():
             self.add_message(UserMessage(text=text, source="steering"))

@@ -9,8 +9,8 @@ from workers.agent.cancellation import CancelSignal
 from workers.agent.hooks import Announcement, Hooks, Waterfall
 from workers.agent.identity import current_agent
 from workers.agent.model.interface import Answer, ModelRequest, OnDelta
-from workers.agent.prompt import AssembleContext, SystemPrompt
 from workers.agent.session.session import Session
+from workers.agent.system_prompt import AssembleContext, SystemPrompt
 from workers.agent.tools.tool import Tool, ToolOutcome, ToolRequest
 
 #: In the order in which a turn of two steps, the first with a call of a tool, comes by.
@@ -37,8 +37,10 @@ Visit = Callable[[str, CancelSignal], Awaitable[None]]
 class Seams:
     """Calls `visit(seam, signal)` wherever a turn comes by, and remembers what was seen there."""
 
-    def __init__(self, visit: Visit) -> None:
+    def __init__(self, visit: Visit, *, on_the_way_back: bool = False) -> None:
+        """`on_the_way_back`: the listeners of waterfalls visit when they have what came from below."""
         self.visit = visit
+        self._on_the_way_back = on_the_way_back
         self.visits: list[tuple[str, CancelSignal, Agent | None]] = []
         self.running: list[str] = []
 
@@ -88,6 +90,10 @@ class Seams:
     def _in_waterfall(self, seam: str) -> Any:
         async def listener(agent: Agent, _place: Any, value: Any, signal: CancelSignal, go_on: Any) -> Any:
             assert agent is current_agent()
+            if self._on_the_way_back:
+                result = await go_on(value)
+                await self.come_by(seam, signal)
+                return result
             await self.come_by(seam, signal)
             return await go_on(value)
 

@@ -10,7 +10,6 @@ from tests.workers.agent.logs import assert_balanced, assert_replays
 from tests.workers.agent.scripted import FinishTool, Hang, Patient, Touch, answer, call, scripted_agent
 from workers.agent.cancellation import PARENT
 from workers.agent.messages import AssistantMessage, Image, TextPart, ThinkingPart, ToolMessage, UserMessage
-from workers.agent.prompt import SystemPrompt, words
 from workers.agent.session.events import (
     Aborted,
     Completed,
@@ -27,6 +26,7 @@ from workers.agent.session.events import (
 from workers.agent.session.reading import UnreadableSession, read_session
 from workers.agent.session.replay import closing_events, messages_of, request_messages, without_open_calls
 from workers.agent.session.session import LogUnwritable, Session
+from workers.agent.system_prompt import SystemPrompt, words
 from workers.agent.task_secrets import Secrets
 from workers.agent.tools.tool import ToolOutcome
 

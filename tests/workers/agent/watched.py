@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tests.workers.agent.logs import assert_balanced, assert_replays
 from tests.workers.agent.seams import SeamModel, Seams, SlowDisk, Visit
-from workers.agent.agent import AgentStatus, Prompt
+from workers.agent.agent import AgentStatus
 from workers.agent.cancellation import PARENT, USER, AgentCancelCause, AgentInterruptReason
 from workers.agent.messages import UserMessage
+from workers.agent.prompt_queue import Prompt
 from workers.agent.session.events import MessageAdded, SessionEvent, TurnEnd
 from workers.agent.session.reading import read_session
 

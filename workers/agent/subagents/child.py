@@ -8,11 +8,11 @@ from workers.agent.budget import Budget
 from workers.agent.cancellation import PARENT
 from workers.agent.hooks import Hooks
 from workers.agent.outcome import TurnOutcome
-from workers.agent.prompt import SystemPrompt
 from workers.agent.session.events import SessionEvent, TurnStart
 from workers.agent.session.replay import without_open_calls
 from workers.agent.session.session import Session
 from workers.agent.subagents.request import SubagentRequest, SubagentResult
+from workers.agent.system_prompt import SystemPrompt
 from workers.agent.tools.tool import AnyTool, Finish
 from workers.device.outcome import ErrorCode
 

@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from workers.agent.prompt import SystemPrompt
 from workers.agent.subagents.child import run_child
 from workers.agent.subagents.request import SubagentRequest, SubagentResult
+from workers.agent.system_prompt import SystemPrompt
 from workers.agent.tools.tool import AnyTool, Arguments, Tool, ToolOutcome, ToolRequest
 
 #: Children have no children: each level costs a whole conversation with the model, and one device has work for one.

@@ -4,7 +4,7 @@ import pytest
 
 from tests.workers.agent.scripted import scripted_agent
 from workers.agent.cancellation import USER, TurnCancellation, TurnInterrupted
-from workers.agent.prompt import AssembleContext, SystemPrompt, words
+from workers.agent.system_prompt import AssembleContext, SystemPrompt, words
 
 pytestmark = pytest.mark.anyio
 
