@@ -1,4 +1,6 @@
-"""Make what phones and exceptions say fit the wire: no NUL (Postgres), no lone surrogate (UTF-8), no field too long."""
+"""Make what phones, models and exceptions say fit the wire: no NUL (Postgres), no lone surrogate (UTF-8), no number
+beyond 64 bits, nothing nested too deep, no field too long. A report that is refused for its form is lost for good.
+"""
 
 import json
 from typing import Any
@@ -7,6 +9,10 @@ FAILURE_REASON_CHARACTERS = 4000
 PROGRESS_CHARACTERS = 500
 #: A result is for people to read; whatever is larger belongs into an artifact.
 RESULT_CHARACTERS = 256 * 1024
+#: Levels of a result: somewhat less than what the control plane takes of the report around it.
+RESULT_DEPTH = 50
+
+_MAX_INTEGER = 2**63 - 1
 
 
 def fit_text(text: str, *, max_characters: int) -> str:
@@ -24,13 +30,25 @@ def fit_result(result: dict[str, Any]) -> dict[str, Any]:
     return clean
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: Any, *, depth: int = RESULT_DEPTH) -> Any:
     match value:
         case str():
             return fit_text(value, max_characters=RESULT_CHARACTERS)
+        case int() if abs(value) > _MAX_INTEGER:
+            # As a text it keeps all its digits.
+            return _digits(value)
+        case dict() | list() | tuple() if depth == 0:
+            return "…"
         case dict():
-            return {_clean(str(key)): _clean(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+            return {_clean(str(key)): _clean(item, depth=depth - 1) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
         case list() | tuple():
-            return [_clean(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+            return [_clean(item, depth=depth - 1) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
         case _:
             return value
+
+
+def _digits(number: int) -> str:
+    try:
+        return str(number)
+    except ValueError:  # Python writes no number of thousands of digits
+        return hex(number)

@@ -1,10 +1,12 @@
 """One assignment from its claim to its acknowledged report."""
 
 import asyncio
+import json
 import time
 
 import pytest
 
+from control.api.json_body import read_json
 from corral.contract.history import FailureCause
 from corral.contract.host_protocol import Assignment, LeaseRenewalRequest
 from corral.contract.tasks import Progress
@@ -301,6 +303,21 @@ async def test_a_result_that_cannot_be_sent_as_it_is_is_made_to_fit(bench):
     await bench.start()
     assert bench.report["result"] == {"warnings": ["\N{REPLACEMENT CHARACTER}", "?"], "n": 1}
     assert len(bench.report["progress"]["text"]) == 500
+
+
+async def test_a_result_that_nests_without_end_or_counts_beyond_64_bits_is_made_to_fit(bench):
+    nest: dict = {"n": 10**30, "long": 10**5000, "least": -(2**63) + 1}
+    for _ in range(100):
+        nest = {"in": [nest]}
+
+    async def script(*_, **__):
+        return AssignmentExecutionResult(status="done", result={"deep": nest, "n": 10**30, "long": 10**5000})
+
+    bench.execution.script = script
+    await bench.start()
+    result = bench.report["result"]
+    assert (result["n"], result["long"][:2]) == (str(10**30), "0x")
+    read_json(json.dumps(bench.report).encode())
 
 
 async def test_a_result_without_end_is_replaced_by_a_sentence(bench):
