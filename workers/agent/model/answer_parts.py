@@ -14,6 +14,9 @@ from pydantic_ai import messages as wire
 from workers.agent.messages import AnswerPart, TextPart, ThinkingPart, ToolCall
 from workers.agent.model.provider_messages import THOUGHT_SIGNATURE
 
+#: Levels of a call's arguments. No tool has more than a few; the log, and Python itself, end at some hundred.
+MAX_DEPTH = 64
+
 
 class UnparseableAnswer(ValueError):
     """The answer holds a call that nobody could run."""
@@ -98,9 +101,22 @@ def _arguments(part: wire.ToolCallPart) -> dict[str, Any]:
         json.dumps(arguments, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise UnparseableAnswer(f"the arguments of `{part.tool_name[:60]}` are not JSON") from error
+    if _is_deeper(arguments, MAX_DEPTH):
+        raise UnparseableAnswer(f"the arguments of `{part.tool_name[:60]}` nest deeper than {MAX_DEPTH} levels")
     if not isinstance(arguments, dict):
         raise UnparseableAnswer(f"the arguments of `{part.tool_name[:60]}` are no JSON object")
     return cast("dict[str, Any]", arguments)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    match value:
+        case dict():
+            inner = list(cast("dict[str, Any]", value).values())
+        case list():
+            inner = cast("list[Any]", value)
+        case _:
+            return False
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in inner)
 
 
 def _refused(constant: str) -> float:

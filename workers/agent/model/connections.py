@@ -5,11 +5,45 @@ them: that is left to the garbage collector, and meanwhile the provider goes on 
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from weakref import WeakKeyDictionary
 
 import httpx2
 
+#: Of one response, as it comes over the wire: more than 100,000 tokens, each in an event of its own. A model, or what
+#: answers in its place, that goes on for ever would otherwise take the memory of all the runs of this host.
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+
 Task = asyncio.Task[object]
+
+
+class AnswerTooLarge(Exception):
+    """The response has no end that anybody wants to wait for; close it."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the answer is larger than {MAX_ANSWER_BYTES // 1024 // 1024} MB")
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """Counts what is read of a response."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+        self._pieces = aiter(stream)
+        self._bytes_left = MAX_ANSWER_BYTES
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = await anext(self._pieces)
+        self._bytes_left -= len(piece)
+        if self._bytes_left < 0:
+            raise AnswerTooLarge
+        return piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class Connections:
@@ -19,7 +53,12 @@ class Connections:
         self._open: WeakKeyDictionary[Task, list[httpx2.Response]] = WeakKeyDictionary()
 
     async def note(self, response: httpx2.Response) -> None:
-        """A hook of the HTTP client: it is called for each response, before its content is read."""
+        """A hook of the HTTP client: it is called for each response, before its content is read.
+
+        What is read of it ends with `AnswerTooLarge` where it is larger than an answer can be.
+        """
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _Bounded(response.stream)
         task = asyncio.current_task()
         if task is not None:
             self._open.setdefault(task, []).append(response)

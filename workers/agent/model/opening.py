@@ -16,7 +16,14 @@ _TIMEOUT = httpx2.Timeout(600, connect=10)
 
 def opened(address: ModelAddress, *, takes_images: bool | None) -> PydanticAIModel:
     connections = Connections()
-    http = httpx2.AsyncClient(timeout=_TIMEOUT, event_hooks={"response": [connections.note]})
+    http = httpx2.AsyncClient(
+        timeout=_TIMEOUT,
+        # Not compressed: a few bytes on the wire can be gigabytes of nothing.
+        headers={"accept-encoding": "identity"},
+        # One for each phone and its subagents, however many there are: none waits for the answer of another.
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+        event_hooks={"response": [connections.note]},
+    )
     try:
         model = _model(address, http)
     except UserError as error:

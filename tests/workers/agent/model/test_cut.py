@@ -170,3 +170,40 @@ async def test_the_calls_of_a_delivered_prefix_are_whole_calls():
         ToolCall(call_id="call_1", tool="tap", arguments={"element": 1}),
         TextPart(text="Then"),
     )
+
+
+async def goes_on_for_ever(exchange: Exchange) -> None:
+    await exchange.start()
+    while not exchange.closed.is_set():
+        await exchange.delta({"content": "and " * 1000})
+
+
+async def one_endless_line(exchange: Exchange) -> None:
+    await exchange.start()
+    while not exchange.closed.is_set():
+        exchange.writer.write(b"data: " + b"x" * 10_000)
+        await exchange.writer.drain()
+
+
+async def a_page_too_much(exchange: Exchange) -> None:
+    await exchange.reply(400, "x" * 300_000)
+
+
+@pytest.mark.parametrize("handler", [goes_on_for_ever, one_endless_line, a_page_too_much])
+async def test_an_answer_without_end_is_cut_off_before_it_fills_the_memory(handler, monkeypatch):
+    monkeypatch.setattr("workers.agent.model.connections.MAX_ANSWER_BYTES", 200_000)
+    async with benched(handler) as bench:
+        with pytest.raises(ModelFailed, match="the answer is larger than") as failed:
+            await bench.ask()
+        async with asyncio.timeout(10):
+            await bench.provider.exchanges[0].closed.wait()
+    assert failed.value.code == ModelErrorCode.TRUNCATED
+    assert len(bench.provider.exchanges) == 1
+
+
+async def test_a_call_that_nests_without_end_is_no_call():
+    deep = f'{{"element": {"[" * 200}{"]" * 200}}}'
+    async with benched(says(call("tap", deep), finish="tool_calls"), says("Sorry.")) as bench:
+        answer = await bench.ask()
+    assert answer.message.parts == (TextPart(text="Sorry."),)
+    assert len(bench.provider.exchanges) == 2
