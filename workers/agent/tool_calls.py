@@ -22,7 +22,7 @@ from workers.agent.session import events
 from workers.agent.session.replay import NEVER_RAN
 from workers.agent.session.session import LogUnwritable
 from workers.agent.tools.tool import AnyTool, Finish, ToolCode, ToolOutcome, ToolRequest
-from workers.device.outcome import ErrorCode
+from workers.device.outcome import ENDING_CODES, ErrorCode
 
 if TYPE_CHECKING:
     from workers.agent.turn import Turn
@@ -31,7 +31,6 @@ log = structlog.get_logger()
 
 _NOT_DISPATCHED = ToolOutcome("aborted_before_dispatch", NEVER_RAN, ToolCode.ABORTED_BEFORE_DISPATCH)
 _GRANTED = Approval(is_granted=True)
-_ENDING_CODES = frozenset(code.value for code in ErrorCode if code.ends_a_run)
 _AFTER_THE_FINISH = ToolOutcome("refused", "Not run: an earlier call had finished the goal.", ToolCode.TURN_ENDED)
 _CUT_SHORT = ToolOutcome("aborted", "The turn was cancelled while this call ran; it did nothing.", ToolCode.ABORTED)
 _CUT_BY_ERROR = ToolOutcome(
@@ -49,6 +48,8 @@ class DeviceLost(Exception):
 
 
 class ToolCalls:
+    """Those of one step. Made before the answer, so that a step that breaks off can give its calls their results."""
+
     def __init__(self, turn: "Turn", place: Place) -> None:
         self._turn = turn
         self._agent = turn.agent
@@ -80,7 +81,7 @@ class ToolCalls:
         """Raises what ends the turn because of this outcome."""
         if self._defect is not None:
             raise self._defect
-        if outcome.code in _ENDING_CODES:
+        if outcome.code in ENDING_CODES:
             raise DeviceLost(ErrorCode(outcome.code), outcome.text)
         self._turn.repeats.check()
         self.finish = self.finish or outcome.finish
@@ -141,9 +142,12 @@ class ToolCalls:
             return await self._agent.hooks.tool.run(self._agent, self._place, call, self._signal, run)
         except TurnInterrupted:
             return brought or (_CUT_SHORT if has_begun else _NOT_DISPATCHED)
-        except Exception as error:  # noqa: BLE001  kept as the call's result, and raised when that is in the log
+        except Exception as error:
             if self._signal.is_aborted:
+                # Most likely it is our stop that made it fail; if not, this line is all that is ever seen of it.
+                log.warning("agent.tool_failed_while_interrupted", tool=call.tool, exc_info=error)
                 return brought or (_CUT_BY_ERROR if has_begun else _NOT_DISPATCHED)
+            # Raised when it is in the log as the result of the call.
             self._defect = error
             return brought or _DEFECT
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import structlog
 
 from workers.agent.budget import Budget, BudgetSpent
-from workers.agent.cancellation import CancelSignal, agent_interrupt_reason_of
+from workers.agent.cancellation import CancelSignal, TurnInterrupted, agent_interrupt_reason_of
 from workers.agent.hooks import Continuation, StepResult, TurnStop, unchanged
 from workers.agent.messages import UserMessage
 from workers.agent.model.interface import ModelFailed
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 T = TypeVar("T")
+
+#: The code of a turn that failed by an error that nobody has named.
+DEFECT = "defect"
+
+_NAMED = (BudgetSpent, Stuck, ModelFailed, DeviceLost, LogUnwritable)
 
 
 class Turn:
@@ -64,31 +69,36 @@ class Turn:
         durable = events.Completed(
             finish=finish and {"status": finish.status, "message": finish.message, "output": finish.output}
         )
-        return TurnOutcome("completed", text=self._text, finish=finish), durable
+        return TurnOutcome("completed", self._text, finish=finish), durable
 
     def _end_because_of(self, error: Exception) -> tuple[TurnOutcome, events.DurableEnd]:
         """The life of the agent decides first, then the signal, and only then the error: our stop makes calls fail."""
         reason = agent_interrupt_reason_of(self.signal)
         if self.agent.is_disposed:
-            return TurnOutcome("disposed", text=self._text, reason=reason), events.Aborted()
+            self._log_unless(error, TurnInterrupted, *_NAMED)
+            return TurnOutcome("disposed", self._text, reason=reason), events.Aborted()
         if reason is not None:
-            return TurnOutcome("aborted", text=self._text, reason=reason), events.Aborted()
+            self._log_unless(error, TurnInterrupted, *_NAMED)
+            return TurnOutcome("aborted", self._text, reason=reason), events.Aborted()
+        self._log_unless(error, *_NAMED)
         message = str(error)
         match error:
-            case BudgetSpent():
-                durable = events.BudgetExceeded(budget=error.kind, message=message)
-                return TurnOutcome("budget_exceeded", self._text, message=message, budget=error.kind), durable
+            case BudgetSpent(kind=budget):
+                durable = events.BudgetExceeded(budget=budget, message=message)
+                return TurnOutcome("budget_exceeded", self._text, message=message, budget=budget), durable
             case Stuck():
-                return TurnOutcome("stuck", self._text, code="stuck", message=message), events.EndedStuck(
-                    message=message
-                )
+                durable = events.EndedStuck(message=message)
+                return TurnOutcome("stuck", self._text, code="stuck", message=message), durable
             case ModelFailed() | DeviceLost() | LogUnwritable():
                 code = str(error.code)
             case _:
-                log.error("agent.turn_failed", agent=self.agent.name, turn=self.number, exc_info=error)
-                code, message = "defect", f"a defect of the agent: {type(error).__name__}"
-        durable = events.Failed(code=code, message=message)
-        return TurnOutcome("failed", self._text, code=code, message=message), durable
+                code, message = DEFECT, f"a defect of the agent: {type(error).__name__}"
+        return TurnOutcome("failed", self._text, code=code, message=message), events.Failed(code=code, message=message)
+
+    def _log_unless(self, error: Exception, *named: type[Exception]) -> None:
+        """A defect is never swallowed, not even where the turn ends by something else."""
+        if not isinstance(error, named):
+            log.error("agent.turn_failed", agent=self.agent.name, turn=self.number, exc_info=error)
 
     @property
     def _text(self) -> str:

@@ -36,6 +36,9 @@ class ErrorCode(StrEnum):
 
 _INFRASTRUCTURE = frozenset({ErrorCode.DEVICE_OFFLINE, ErrorCode.DEVICE_UNAUTHORIZED, ErrorCode.TRANSPORT_LOST})
 
+#: Those that end a run, for whoever has a code as a text among others.
+ENDING_CODES: frozenset[str] = frozenset(code for code in ErrorCode if code.ends_a_run)
+
 
 @dataclass(frozen=True, slots=True)
 class Done:

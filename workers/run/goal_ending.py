@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from workers.agent.model.interface import ModelErrorCode
 from workers.agent.outcome import TurnOutcome
-from workers.device.outcome import ErrorCode
+from workers.device.outcome import ENDING_CODES
 from workers.run.result import FailureCause, RunStatus
 from workers.run.stop import Stop
 
@@ -14,7 +14,7 @@ _INFRASTRUCTURE: frozenset[str] = frozenset({
     ModelErrorCode.TIMEOUT,
     ModelErrorCode.UNAVAILABLE,
     ModelErrorCode.AUTH,
-    *(code for code in ErrorCode if code.ends_a_run),
+    *ENDING_CODES,
 })  # fmt: skip
 
 

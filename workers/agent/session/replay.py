@@ -20,7 +20,8 @@ from workers.agent.session.events import (
 
 StartT = TypeVar("StartT", StepStart, TurnStart)
 
-NEVER_RAN = "Not run: the turn was cancelled before this call was dispatched. Nothing of it happened."
+#: Of a turn that was cancelled as of one that failed: what is known of the call is the same.
+NEVER_RAN = "Not run: the turn ended before this call was dispatched. Nothing of it happened."
 RAN_TO_AN_UNKNOWN_END = "This call had begun when the turn was cut off; nobody knows what of it happened."
 
 

@@ -14,9 +14,7 @@ from workers.agent.session.session import Session
 from workers.agent.subagents.request import SubagentRequest, SubagentResult
 from workers.agent.system_prompt import SystemPrompt
 from workers.agent.tools.tool import AnyTool, Finish
-from workers.device.outcome import ErrorCode
-
-_ENDING_CODES = frozenset(code.value for code in ErrorCode if code.ends_a_run)
+from workers.device.outcome import ENDING_CODES
 
 
 async def run_child(
@@ -70,7 +68,7 @@ def _result(outcome: TurnOutcome, name: str, events: Sequence[SessionEvent]) -> 
             return SubagentResult.aborted(f"Agent {name} was cancelled before it began. Nothing of it happened.")
         case "failed":
             # A device that is lost is lost for the parent too.
-            code = {"code": outcome.code} if outcome.code in _ENDING_CODES else {}
+            code = {"code": outcome.code} if outcome.code in ENDING_CODES else {}
             return SubagentResult.failed(f"Agent {name} failed ({outcome.code}): {outcome.message}.", **code)
         case "budget_exceeded":
             return SubagentResult.failed(f"Agent {name} ended without a result: {outcome.message}.")
