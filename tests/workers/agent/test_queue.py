@@ -199,16 +199,21 @@ async def test_steering_is_read_before_the_next_step():
 
 
 async def test_steering_into_the_last_step_brings_another_step():
-    hang = Hang()
-
     async def steered(_request, _signal, _on_delta):
         agent.steer("wait, there is more")
         return answer("I am done")
 
+    stops: list[int] = []
+
+    async def counts(_agent, place, stop, _signal, go_on):
+        stops.append(place.step)
+        return await go_on(stop)
+
     agent, model = scripted_agent(steered, answer("now I am"))
+    agent.hooks.turn_stop.add(counts)
     assert (await agent.prompt("go").outcome()).text == "now I am"
     assert texts_told(model.requests[1]) == ["go", "wait, there is more"]
-    assert (turns_of(agent), hang.reached.is_set()) == (1, False)
+    assert (turns_of(agent), stops) == (1, [2])
 
 
 async def test_steering_in_the_window_of_the_turn_stop_brings_another_step():

@@ -11,6 +11,7 @@ from tests.workers.agent.seams import SEAMS, Seams
 from workers.agent.agent import Agent
 from workers.agent.budget import Budget
 from workers.agent.cancellation import CancelSignal, TurnCancellation
+from workers.agent.hooks import Hooks, Waterfall
 from workers.agent.place import Place
 from workers.agent.session.events import Aborted, Completed, TurnEnd
 from workers.agent.turn import Turn
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.anyio
 #: A turn has its end before these; a cancel there changes nothing of it.
 AFTER_THE_END = {"turn_end"}
 OPEN = [seam for seam in SEAMS if seam not in AFTER_THE_END]
+WATERFALLS = [seam for seam in SEAMS if isinstance(getattr(Hooks(), seam, None), Waterfall)]
 
 
 class Waiting:
@@ -38,9 +40,9 @@ class Waiting:
                 signal.check()
 
 
-async def interrupted_at(seam: str, *, gives_up: bool) -> tuple[Agent, Seams]:
+async def interrupted_at(seam: str, *, gives_up: bool, on_the_way_back: bool = False) -> tuple[Agent, Seams]:
     waiting = Waiting(seam, gives_up=gives_up)
-    seams = Seams(waiting)
+    seams = Seams(waiting, on_the_way_back=on_the_way_back)
     agent = seams.agent()
     prompt = agent.prompt("touch it")
     await waiting.reached.wait()
@@ -61,6 +63,19 @@ async def test_a_listener_that_waits_on_the_signal_settles_and_the_turn_ends_abo
     assert ends == [Aborted()]
     assert_balanced(agent.session.events)
     assert_replays(agent.session.events, agent.model.requests, agent.model.log_lengths)
+
+
+@pytest.mark.parametrize("seam", WATERFALLS)
+async def test_a_listener_that_brings_its_result_after_the_signal_fired_does_not_carry_the_turn_on(seam):
+    agent, seams = await interrupted_at(seam, gives_up=False, on_the_way_back=True)
+    assert seams.seen[-2:] == [seam, "turn_end"]
+    recorded = [event.event for event in agent.session.events]
+    # An answer and the result of a call are kept: those have happened.
+    assert recorded[-1] == "turn/end"
+    assert (recorded[-2] == "step/end") == (seam not in {"prompt_submission", "session_prefix"})
+    if seam == "prompt_submission":
+        assert recorded == ["session/start", "turn/start", "turn/end"]
+    assert_balanced(agent.session.events)
 
 
 @pytest.mark.parametrize("seam", OPEN)
@@ -187,12 +202,30 @@ async def test_the_listeners_of_one_seam_share_the_signal_and_none_is_asked_afte
         agent.cancel()
         return await go_on(value)
 
-    async def never(_agent, _place, _value, _signal, _go_on):
-        raise AssertionError("asked after the signal had fired")
+    async def listens(_agent, _place, value, signal, go_on):
+        seen.append(signal)
+        return await go_on(value)
 
     hooks.step_result.add(cancels)
-    hooks.step_result.add(never)
+    hooks.step_result.add(listens)
     model = ScriptedModel()
     agent = Agent(model, hooks=hooks)
     assert (await agent.prompt("go").outcome()).kind == "aborted"
     assert seen == [model.signals[0]]
+
+
+async def test_of_several_listeners_of_a_step_none_is_told_after_the_signal_fired():
+    async def cancels(agent, _place, _signal):
+        agent.cancel()
+
+    told: list[object] = []
+
+    async def listens(_agent, place, _signal):
+        told.append(place)
+
+    hooks = Hooks()
+    hooks.pre_step.add(cancels)
+    hooks.pre_step.add(listens)
+    model = ScriptedModel()
+    assert (await Agent(model, hooks=hooks).prompt("go").outcome()).kind == "aborted"
+    assert (model.requests, told) == ([], [])

@@ -5,13 +5,14 @@ import asyncio
 import pytest
 
 from tests.workers.agent.logs import assert_balanced, assert_replays
-from tests.workers.agent.scripted import Deaf, Hang, Patient, Touch, answer, call, scripted_agent
+from tests.workers.agent.scripted import Deaf, FinishTool, Hang, Patient, Touch, answer, call, scripted_agent
 from workers.agent.agent import Agent
 from workers.agent.cancellation import PARENT, USER, TurnInterrupted
-from workers.agent.hooks import Hooks
+from workers.agent.hooks import Approval, Hooks
 from workers.agent.messages import AssistantMessage, TextPart, ToolMessage
 from workers.agent.model.interface import Answer, AnswerDelta, ModelErrorCode, ModelFailed, Usage
 from workers.agent.session.events import Aborted, SessionEvent, StepEnd, TurnEnd
+from workers.agent.tools.tool import ToolOutcome
 
 pytestmark = pytest.mark.anyio
 
@@ -372,3 +373,31 @@ async def test_a_cancelled_error_of_a_tool_leaves_its_call_with_a_result(logged)
     assert (outcome.kind, outcome.code) == ("failed", "defect")
     assert results_of(agent) == [("failed", "tool_defect")]
     assert_balanced(agent.session.events)
+
+
+async def test_no_call_is_judged_any_more_once_the_turn_was_cancelled():
+    """Not even one that could not have run: what is said of it would be read as if somebody had tried."""
+
+    async def cancels(_arguments, request):
+        request.agent.cancel()
+        return ToolOutcome("done", "did it")
+
+    touch = Touch()
+    touch.run = cancels
+    agent, _ = scripted_agent(
+        answer("", call("touch"), call("teleport"), call("touch", wrong=1), call("finish")), tools=[touch, FinishTool()]
+    )
+    assert (await agent.prompt("go").outcome()).kind == "aborted"
+    assert results_of(agent) == [("done", None)] + [("aborted_before_dispatch", "aborted_before_dispatch")] * 3
+
+
+async def test_a_refusal_that_the_cancel_brought_about_is_no_refusal():
+    async def refuses_when_cancelled(agent, _place, _call, signal, _go_on):
+        agent.cancel()
+        await signal.wait()
+        return Approval(is_granted=False, reason="nobody answered")
+
+    agent, _ = scripted_agent(answer("", call("touch")), tools=[Touch()])
+    agent.hooks.approval.add(refuses_when_cancelled)
+    assert (await agent.prompt("go").outcome()).kind == "aborted"
+    assert results_of(agent) == [("aborted_before_dispatch", "aborted_before_dispatch")]
