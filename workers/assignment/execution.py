@@ -9,7 +9,9 @@ from corral.contract.cancellation import StoppedBy
 from corral.contract.history import FailureCause
 from corral.contract.host_protocol import Assignment, ClaimReply
 from corral.contract.tasks import Progress
+from workers.assignment.fitting import PROGRESS_CHARACTERS, fit_text
 from workers.assignment.guard import LeaseGuard
+from workers.run.result import Checkpoint
 
 ProgressSink = Callable[[Progress], None]
 #: Name, content, media type.
@@ -50,6 +52,17 @@ class Sinks:
 
     on_progress: ProgressSink
     on_artifact: ArtifactSink
+
+    def on_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Passes a boundary of the run on as progress."""
+        self.on_progress(
+            Progress(
+                step=checkpoint.step,
+                steps_total=checkpoint.steps_total,
+                text=fit_text(checkpoint.text, max_characters=PROGRESS_CHARACTERS),
+                checkpoint=checkpoint.status,
+            )
+        )
 
 
 class CannotRun(Exception):

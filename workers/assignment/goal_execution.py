@@ -22,7 +22,6 @@ from workers.agent.subagents.remote_agent import RemoteAgent
 from workers.agent.task_secrets import Secrets
 from workers.agent.tools.tool import AnyTool
 from workers.assignment.execution import AssignmentExecutionResult, CannotRun, Sinks
-from workers.assignment.flow_execution import progress_of, with_timeout_as_own_failure
 from workers.assignment.guard import LeaseGuard
 from workers.assignment.host_model import HostModel
 from workers.device.interface import AnyDevice
@@ -42,6 +41,8 @@ class GoalEquipment:
 
 @dataclass(frozen=True, slots=True)
 class GoalExecution:
+    """A goal with all that its run needs besides a device."""
+
     goal: Goal
     model: AgentModel
     secrets: Secrets
@@ -80,10 +81,10 @@ class GoalExecution:
                 should_stop=guard.should_stop,
                 stop_reason=guard.stop_reason,
                 stopped=guard.stopped,
-                on_checkpoint=lambda checkpoint: sinks.on_progress(progress_of(checkpoint)),
+                on_checkpoint=sinks.on_checkpoint,
                 on_artifact=sinks.on_artifact,
             )
-            return with_timeout_as_own_failure(_execution_result(await runner.run()), reason=guard.reason)
+            return _execution_result(await runner.run())
 
 
 async def _model_of(agent: AgentView, equipment: GoalEquipment) -> AgentModel:

@@ -28,6 +28,7 @@ def terminal_report(
             failure_reason=f"the run ended as cancelled, but: {reason or 'nobody asked to cancel it'}",
             result=result.result,
         )
+    result = _with_timeout_as_own_failure(result, reason=reason)
     return TerminalResultRequest(
         status=result.status,
         cause=result.cause,
@@ -58,6 +59,14 @@ def result_of_crash(error: Exception, *, reason: StopReason | None) -> Assignmen
     return AssignmentExecutionResult(
         status="failed", cause=FailureCause.INFRASTRUCTURE, failure_reason=f"the host could not go on: {words}"
     )
+
+
+def _with_timeout_as_own_failure(
+    result: AssignmentExecutionResult, *, reason: StopReason | None
+) -> AssignmentExecutionResult:
+    """A run that was stopped because the task took too long has failed by itself: another attempt would, too."""
+    was_too_slow = reason is StopReason.TASK_TIMEOUT and (result.failure_reason or "").startswith(reason)
+    return replace(result, cause=FailureCause.TASK) if was_too_slow and result.status == "failed" else result
 
 
 def _fit_reason(failure_reason: str | None) -> str | None:

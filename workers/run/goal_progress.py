@@ -7,8 +7,6 @@ from workers.agent.messages import AssistantMessage, ToolCall
 from workers.agent.session.events import MessageAdded, StepStart, ToolStart
 from workers.run.result import Checkpoint, RunStatus
 
-_MAX_TEXT_CHARS = 500
-
 
 class GoalProgress:
     """Counts steps, and tells each call that begins. An agent's steps have no total."""
@@ -33,10 +31,10 @@ class GoalProgress:
                 pass
 
     def close(self, status: RunStatus, text: str) -> None:
-        self._on_checkpoint(Checkpoint(self.step, None, text[:_MAX_TEXT_CHARS], status))
+        self._on_checkpoint(Checkpoint(self.step, None, text, status))
 
     def _tell(self, text: str) -> None:
-        self._on_checkpoint(Checkpoint(self.step, None, text[:_MAX_TEXT_CHARS], "running"))
+        self._on_checkpoint(Checkpoint(self.step, None, text, "running"))
 
 
 def _words(call: ToolCall) -> str:

@@ -24,13 +24,10 @@ async def usage_of(folder: Path) -> GoalUsage:
     )
 
 
-async def hand_out_logs(folder: Path, on_artifact: OnArtifact) -> list[str]:
-    """Hands out every log and the latest pictures, and returns their names."""
-    names: list[str] = []
+async def hand_out_logs(folder: Path, on_artifact: OnArtifact) -> None:
+    """Hands out every log and the latest pictures."""
     for path, name, media_type in await asyncio.to_thread(_files, folder):
         await on_artifact(name, await asyncio.to_thread(path.read_bytes), media_type)
-        names.append(name)
-    return names
 
 
 def _step_ends(folder: Path) -> list[StepEnd]:
@@ -43,5 +40,11 @@ def _logs(folder: Path) -> list[Path]:
 
 def _files(folder: Path) -> list[tuple[Path, str, str]]:
     logs = [(path, path.name, _NDJSON) for path in _logs(folder)]
-    pictures = sorted(folder.glob("*.images/*.png"), key=lambda path: path.stat().st_mtime_ns)[-MAX_IMAGES:]
-    return [*logs, *((path, f"screen-{path.stem[:16]}.png", _PNG) for path in pictures)]
+    # By name, which is of the content: what an agent and its child have both seen is one picture.
+    pictures = {path.name: path for path in sorted(folder.glob("*.images/*.png"), key=_written_at)}
+    latest = list(pictures.values())[-MAX_IMAGES:]
+    return [*logs, *((path, f"screen-{path.stem[:16]}.png", _PNG) for path in latest)]
+
+
+def _written_at(path: Path) -> int:
+    return path.stat().st_mtime_ns

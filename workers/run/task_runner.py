@@ -6,7 +6,9 @@ the agent claims success          ──► verify, if asked    ──► it hol
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +26,6 @@ from workers.agent.task_secrets import Secrets
 from workers.agent.tools.sight import Sight
 from workers.agent.tools.tool import AnyTool
 from workers.agent.tools.toolbox import tools_of
-from workers.clock import pause
 from workers.device.interface import AnyDevice
 from workers.run.artifacts import Artifacts, OnArtifact
 from workers.run.flow_tool import RunFlowTool
@@ -35,11 +36,9 @@ from workers.run.lookup_times import LookupTimes
 from workers.run.result import MAX_REASON_CHARS, Checkpoint
 from workers.run.screen import Screen
 from workers.run.session_log import LOG_NAME, hand_out_logs, usage_of
-from workers.run.stop import Stop
+from workers.run.stop import Interrupted, Stop
 from workers.run.verification import verified
 
-#: A stop that sets no event is noticed after this long.
-_LOOK_SECONDS = 0.1
 #: An agent that does not take the reminder is not going to.
 _FINISH_REMINDERS = 2
 #: As the log has it, which keeps no difference between who ended a turn.
@@ -82,11 +81,9 @@ class TaskRunner:
         self._more_tools = more_tools
         self._model = model
         self._secrets = secrets or Secrets()
-        self._stopped = stopped or asyncio.Event()
-        self._stop = Stop(should_stop, stop_reason=stop_reason, stopped=self._stopped)
+        self._stop = Stop(should_stop, stop_reason=stop_reason, stopped=stopped)
         self._times = times or LookupTimes()
         self._artifacts = Artifacts(on_artifact)
-        self._on_artifact = on_artifact
         self._session_folder = session_folder
         self._progress = GoalProgress(on_checkpoint)
         self._notes: list[str] = []
@@ -108,8 +105,8 @@ class TaskRunner:
         ending = await self._ending(outcome)
         self._progress.close(ending.status, ending.reason or (outcome.finish.message if outcome.finish else ""))
         usage = await usage_of(self._session_folder)
-        logs = await hand_out_logs(self._session_folder, self._on_artifact)
-        return self._told(ending, outcome, usage, logs=logs)
+        await hand_out_logs(self._session_folder, self._artifacts.add)
+        return self._told(ending, outcome, usage)
 
     def _make_agent(self) -> Agent:
         hooks = Hooks()
@@ -134,8 +131,8 @@ class TaskRunner:
         return tools
 
     async def _stop_agent_when_asked(self, agent: Agent) -> None:
-        while not self._stop.is_asked:
-            await pause(_LOOK_SECONDS, until=self._stopped)
+        with suppress(Interrupted):
+            await self._stop.wait(math.inf)
         if self._stop.is_cancellation:
             agent.cancel(USER)
         else:
@@ -156,7 +153,7 @@ class TaskRunner:
             ending, self._verification = await verified(self._goal.verify, screen)
         return ending
 
-    def _told(self, ending: Ending, outcome: TurnOutcome, usage: GoalUsage, *, logs: Sequence[str] = ()) -> GoalRun:
+    def _told(self, ending: Ending, outcome: TurnOutcome, usage: GoalUsage) -> GoalRun:
         finish = outcome.finish
         result = GoalResult(
             claim=finish and GoalClaim(status=finish.status, message=finish.message, output=finish.output),
@@ -166,6 +163,6 @@ class TaskRunner:
             model=self._model.name,
             turn_end=_TURN_ENDS[outcome.kind],
             notes=self._notes,
-            artifacts=[*self._artifacts.names, *logs],
+            artifacts=self._artifacts.names,
         )
         return GoalRun(ending.status, ending.cause, ending.reason and ending.reason[:MAX_REASON_CHARS], result)

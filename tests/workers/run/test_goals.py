@@ -43,6 +43,7 @@ class Pursuit:
         self.checkpoints = []
         self.artifacts: dict[str, bytes] = {}
         self.asked = asyncio.Event()
+        self.on_artifact = lambda: None
         goal = Goal(
             "Log in.",
             limits or Limits(steps=20),
@@ -73,6 +74,7 @@ class Pursuit:
 
     async def _keep(self, name, content, _media_type) -> None:
         self.artifacts[name] = content
+        self.on_artifact()
 
     async def end(self) -> GoalRun:
         async with asyncio.timeout(20):
@@ -193,10 +195,8 @@ async def test_success_that_was_claimed_before_the_cancel_was_seen_stays_success
     switch = StopSwitch(CANCELLATION_REASON)
     pursuit = Pursuit(tmp_path, answer(FINISH), switch=switch)
 
-    async def cancel_while_the_log_is_handed_out(_name, _content, _media_type):
-        switch.press()
-
-    pursuit.runner._on_artifact = cancel_while_the_log_is_handed_out
+    # The log is handed out when the agent has ended.
+    pursuit.on_artifact = switch.press
     assert (await pursuit.end()).status == "done"
     assert switch.event.is_set()
 
