@@ -9,6 +9,7 @@ Whatever happens, no call is left without a result: those that never ran are `ab
 the cancel met while they ran say what is known of them.
 """
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import structlog
@@ -72,6 +73,8 @@ class ToolCalls:
                 outcome = await self._outcome(open_calls[0])
                 results.append(await self._keep(open_calls.pop(0), outcome))
                 self._judge(outcome)
+                # Calls that are refused or only remember never wait, and other runs of this host have leases to renew.
+                await asyncio.sleep(0)
         finally:
             await self.drop_all(tuple(open_calls))
         self._signal.check()

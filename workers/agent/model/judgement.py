@@ -15,6 +15,7 @@ _BROKEN_OFF = Failure(ModelErrorCode.UNAVAILABLE, "the answer was broken off", c
 
 _CUTS: Mapping[Cut, Failure] = {
     "deadline": Failure(ModelErrorCode.TIMEOUT, "the time of this goal ended before the model had answered"),
+    "excess": Failure(ModelErrorCode.TRUNCATED, "the answer is longer than any that can be used"),
     "idle": Failure(ModelErrorCode.TIMEOUT, "the model was silent for too long", can_retry=True),
 }
 

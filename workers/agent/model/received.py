@@ -8,7 +8,7 @@ from pydantic_ai.messages import ModelResponse
 from workers.agent.messages import AnswerPart
 from workers.agent.model.interface import Usage
 
-Cut = Literal["signal", "deadline", "idle", "defect"]
+Cut = Literal["signal", "deadline", "idle", "excess", "defect"]
 
 
 @dataclass(slots=True)

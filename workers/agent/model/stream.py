@@ -7,6 +7,7 @@ connection. The task is awaited whatever happens; when `read()` returns nothing 
                  ▲ cancelled by the first of
                  ├── the signal
                  ├── the deadline
+                 ├── more than anybody can use
                  └── silence for `idle_seconds`
 """
 
@@ -32,6 +33,12 @@ log = structlog.get_logger()
 #: How often the clock is looked at. The loop's timers stand still while the machine sleeps, deadlines do not.
 _LOOK_SECONDS = 5.0
 
+#: Of texts, thoughts and arguments together: several times what the largest models may say in one answer. The libraries
+#: take the longer for each piece the more came before it, and all the runs of this host wait meanwhile.
+MAX_ANSWER_CHARS = 1_000_000
+#: No answer has dozens: each call is made on what the one before did to the screen.
+MAX_CALLS = 200
+
 #: A library may swallow a cancellation; it is asked again after so long.
 _CANCEL_AGAIN_SECONDS = 1.0
 
@@ -56,6 +63,8 @@ class AnswerStream:
         self._last_event_at = clock()
         self._stream: StreamedResponse | None = None
         self._ended_calls: set[str] = set()
+        self._calls_left = MAX_CALLS
+        self._chars_left = MAX_ANSWER_CHARS
         self._defect: Exception | None = None
         self._received = Received()
         self._timer: asyncio.TimerHandle | None = None
@@ -111,14 +120,26 @@ class AnswerStream:
                 self._send("text", text)
             case wire.PartDeltaEvent(delta=wire.ThinkingPartDelta(content_delta=text)):
                 self._send("thinking", text)
+            case wire.PartStartEvent(part=wire.ToolCallPart(args=arguments)):
+                self._calls_left -= 1
+                self._count(arguments)
+            case wire.PartDeltaEvent(delta=wire.ToolCallPartDelta(args_delta=arguments)):
+                self._count(arguments)
             case wire.PartEndEvent(part=wire.ToolCallPart(tool_call_id=call_id)):
                 self._ended_calls.add(call_id)
             case _:
                 pass
 
+    def _count(self, piece: object) -> None:
+        # Arguments that come as an object come whole, and were bounded as bytes.
+        self._chars_left -= len(piece) if isinstance(piece, str) else 0
+        if self._chars_left < 0 or self._calls_left < 0:
+            self._cut("excess")
+
     def _send(self, kind: Literal["text", "thinking"], text: str | None) -> None:
         if not text:
             return
+        self._count(text)
         self._received.has_sent_deltas = True
         try:
             self._on_delta(AnswerDelta(kind, valid_text(text)))

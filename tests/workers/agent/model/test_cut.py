@@ -207,3 +207,25 @@ async def test_a_call_that_nests_without_end_is_no_call():
         answer = await bench.ask()
     assert answer.message.parts == (TextPart(text="Sorry."),)
     assert len(bench.provider.exchanges) == 2
+
+
+async def a_call_after_the_other(exchange: Exchange) -> None:
+    await exchange.chat(*(call("tap", "{}", index=n, call_id=f"call_{n}") for n in range(12)), finish="tool_calls")
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        says("and " * 300, finish="stop"),
+        says({"reasoning_content": "and " * 300}),
+        says(call("tap", '{"on": "'), more("x" * 1200), finish="tool_calls"),
+        a_call_after_the_other,
+    ],
+)
+async def test_an_answer_that_nobody_can_use_is_cut_off(handler, monkeypatch):
+    monkeypatch.setattr("workers.agent.model.stream.MAX_ANSWER_CHARS", 1000)
+    monkeypatch.setattr("workers.agent.model.stream.MAX_CALLS", 10)
+    async with benched(handler) as bench:
+        with pytest.raises(ModelFailed, match="longer than any") as failed:
+            await bench.ask()
+    assert failed.value.code == ModelErrorCode.TRUNCATED
