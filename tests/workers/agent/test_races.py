@@ -13,7 +13,7 @@ from workers.agent.cancellation import CancelSignal
 
 pytestmark = pytest.mark.anyio
 
-TIMES = 200
+TIMES = 150
 #: A turn with its random pauses gives way about so often.
 TURN = 40
 
