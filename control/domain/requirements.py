@@ -10,7 +10,7 @@ from corral.contract.tasks import Requirement, RequirementOperator, TaskKind, Ta
 
 
 def requirements_of(submission: TaskSubmission) -> list[Requirement]:
-    """What the task was submitted with, and for a goal what its agent needs, unless that label is asked for already.
+    """What the task was submitted with, and for a goal what its agent needs, unless that says so already.
 
     A script is played by every host that runs goals; any other goal needs a host with a model.
     """
@@ -23,8 +23,11 @@ def requirements_of(submission: TaskSubmission) -> list[Requirement]:
         is_scripted = agent is not None and agent.script is not None
         label = GOALS_LABEL if is_scripted else AGENT_LABEL
         implied = Requirement(label=label, op=RequirementOperator.EXISTS)
-    is_asked_for = any(one.label == implied.label for one in submission.requires)
-    return submission.requires if is_asked_for else [*submission.requires, implied]
+    is_implied_already = any(
+        one == implied or (one.label == implied.label and implied.op is RequirementOperator.EXISTS)
+        for one in submission.requires
+    )
+    return submission.requires if is_implied_already else [*submission.requires, implied]
 
 
 def requirement_class(requires: Sequence[Requirement]) -> str:

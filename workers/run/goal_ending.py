@@ -4,16 +4,20 @@ from dataclasses import dataclass
 
 from workers.agent.model.interface import ModelErrorCode
 from workers.agent.outcome import TurnOutcome
+from workers.agent.session.session import LogUnwritable
+from workers.agent.turn import DEFECT
 from workers.device.outcome import ENDING_CODES
 from workers.run.result import FailureCause, RunStatus
 from workers.run.stop import Stop
 
-#: The model or the way to it failed, or the device did: no fault of the goal, and another attempt may succeed.
+#: The model or the way to it failed, or the device, or this host: no fault of the goal, another attempt may succeed.
 _INFRASTRUCTURE: frozenset[str] = frozenset({
     ModelErrorCode.RATE_LIMITED,
     ModelErrorCode.TIMEOUT,
     ModelErrorCode.UNAVAILABLE,
     ModelErrorCode.AUTH,
+    LogUnwritable.code,
+    DEFECT,
     *ENDING_CODES,
 })  # fmt: skip
 

@@ -41,16 +41,8 @@ from workers.run.verification import verified
 
 #: An agent that does not take the reminder is not going to.
 _FINISH_REMINDERS = 2
-#: As the log has it, which keeps no difference between who ended a turn.
-_TURN_ENDS = {
-    "completed": "completed",
-    "failed": "failed",
-    "budget_exceeded": "budget_exceeded",
-    "stuck": "stuck",
-    "aborted": "aborted",
-    "disposed": "aborted",
-    "dropped": "aborted",
-}
+#: All of them `aborted`, as in the log, which keeps no difference between who ended a turn.
+_ABORTED = frozenset({"aborted", "disposed", "dropped"})
 
 
 class TaskRunner:
@@ -161,7 +153,7 @@ class TaskRunner:
             steps=self._progress.step,
             usage=usage,
             model=self._model.name,
-            turn_end=_TURN_ENDS[outcome.kind],
+            turn_end="aborted" if outcome.kind in _ABORTED else outcome.kind,
             notes=self._notes,
             artifacts=self._artifacts.names,
         )

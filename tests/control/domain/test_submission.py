@@ -36,6 +36,8 @@ def test_a_goal_without_a_name_is_called_by_its_first_line(text: str, name: str)
         ({"requires": [{"label": "sim", "op": "exists"}]}, ["sim exists None", "agent exists None"]),
         ({"requires": [{"label": "agent", "op": "in", "value": ["a", "b"]}]}, ["agent in ['a', 'b']"]),
         ({"agent": {"script": "- say: Done."}, "requires": [{"label": "goals", "value": "yes"}]}, ["goals eq yes"]),
+        ({"agent": {"model": "a"}, "requires": [{"label": "agent", "value": "a"}]}, ["agent eq a"]),
+        ({"agent": {"model": "a"}, "requires": [{"label": "agent", "value": "b"}]}, ["agent eq b", "agent eq a"]),
     ],
 )
 def test_a_goal_goes_where_its_agent_finds_what_it_needs(more: dict[str, Any], requires: list[str]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from structlog.testing import capture_logs
 
 from corral.flow.condition import parse_condition
 from corral.flow.parser import parse_flow
@@ -12,10 +13,13 @@ from workers.agent.budget import Limits
 from workers.agent.messages import AssistantMessage, TextPart, ToolCall
 from workers.agent.model.interface import Answer, ModelErrorCode, ModelFailed, Usage
 from workers.agent.model.scripted import ScriptedModel
+from workers.agent.outcome import TurnOutcome
+from workers.agent.session.session import LogUnwritable
 from workers.agent.task_secrets import Secrets
 from workers.device.outcome import ErrorCode, Failed
 from workers.run.goal import Goal, GoalRun
-from workers.run.stop import CANCELLATION_REASON
+from workers.run.goal_ending import ending_of
+from workers.run.stop import CANCELLATION_REASON, Stop
 from workers.run.task_runner import TaskRunner
 
 pytestmark = pytest.mark.anyio
@@ -194,7 +198,6 @@ async def test_a_cancel_while_the_result_is_verified_ends_the_wait(tmp_path):
 async def test_success_that_was_claimed_before_the_cancel_was_seen_stays_success(tmp_path):
     switch = StopSwitch(CANCELLATION_REASON)
     pursuit = Pursuit(tmp_path, answer(FINISH), switch=switch)
-
     # The log is handed out when the agent has ended.
     pursuit.on_artifact = switch.press
     assert (await pursuit.end()).status == "done"
@@ -214,6 +217,20 @@ async def test_success_that_was_claimed_before_the_cancel_was_seen_stays_success
 async def test_a_model_that_gives_no_answer_is_never_a_success(tmp_path, code, cause):
     run = await Pursuit(tmp_path, ModelFailed(code, "no answer")).end()
     assert (run.status, run.cause, run.failure_reason) == ("failed", cause, f"no answer ({code})")
+
+
+async def test_a_defect_of_the_agent_is_no_fault_of_the_goal(tmp_path):
+    with capture_logs() as logged:
+        run = await Pursuit(tmp_path, ZeroDivisionError("of ours")).end()
+    assert [entry["event"] for entry in logged] == ["agent.turn_failed"]
+    reason = "a defect of the agent: ZeroDivisionError (defect)"
+    assert (run.status, run.cause, run.failure_reason) == ("failed", "infrastructure", reason)
+
+
+def test_a_log_that_cannot_be_written_is_no_fault_of_the_goal():
+    outcome = TurnOutcome("failed", code=LogUnwritable.code, message="the log cannot be written")
+    ending = ending_of(outcome, Stop(lambda: False), step=1)
+    assert (ending.status, ending.cause) == ("failed", "infrastructure")
 
 
 async def test_a_device_that_is_gone_ends_the_run_as_infrastructure(tmp_path):
