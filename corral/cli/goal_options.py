@@ -8,7 +8,7 @@ import typer
 
 from corral.cli.failures import WrongUsage
 from corral.cli.flow_files import read_flow, read_text
-from corral.contract.goals import AgentOptions
+from corral.contract.goals import DEFAULT_MAX_STEPS, AgentOptions
 from corral.contract.tasks import TaskKind
 
 _PANEL = "A goal instead of a flow"
@@ -32,7 +32,9 @@ Secret = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="A secret of the host that it may type.", rich_help_panel=_PANEL),
 ]
-MaxSteps = Annotated[int | None, typer.Option(help="Answers of the model; 50 if not given.", rich_help_panel=_PANEL)]
+MaxSteps = Annotated[
+    int | None, typer.Option(help=f"Answers of the model; {DEFAULT_MAX_STEPS} if not given.", rich_help_panel=_PANEL)
+]
 MaxTokens = Annotated[int | None, typer.Option(help="Tokens in and out of the model.", rich_help_panel=_PANEL)]
 File = Annotated[
     list[str] | None,
@@ -56,7 +58,7 @@ class GoalOptions:
     def refuse_any(self) -> None:
         """Raises `WrongUsage` for the first that was given."""
         for option in fields(self):
-            if getattr(self, option.name):
+            if getattr(self, option.name) not in (None, []):
                 raise WrongUsage(f"--{option.name.replace('_', '-')} belongs to --goal, and not to a flow")
 
 

@@ -70,6 +70,8 @@ class GoalVerification(Tolerant):
 
 
 class GoalUsage(Tolerant):
+    """Tokens of all requests to the model, those of subagents included; 0 where its provider says nothing."""
+
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -79,9 +81,11 @@ class GoalResult(Tolerant):
 
     claim: GoalClaim | None = Field(default=None, description="None where the agent did not come to an end.")
     verification: GoalVerification | None = Field(default=None, description="None without `verify`, or without a look.")
-    steps: int = 0
+    steps: int = Field(default=0, description="Steps that the agent began, without those of its subagents.")
     usage: GoalUsage = GoalUsage()
-    model: str = ""
-    turn_end: str = Field(default="", description="How the agent's turn ended.")
+    model: str = Field(default="", description="The model's name; `scripted` where a script was played.")
+    turn_end: str = Field(default="", description="`completed`, `failed`, `budget_exceeded`, `stuck` or `aborted`.")
     notes: list[str] = Field(default_factory=list[str], description="What the agent wrote down on the way.")
-    artifacts: list[str] = Field(default_factory=list[str])
+    artifacts: list[str] = Field(
+        default_factory=list[str], description="Names of what the run handed out: logs, pictures, screenshots of flows."
+    )
