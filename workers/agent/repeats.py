@@ -27,7 +27,7 @@ class Repeats:
         if self._count < HINT_AFTER:
             return None
         return (
-            f"This was the {self._count}. time in a row that you did this on this very screen, and nothing changed. "
+            f"You did this {self._count} times in a row on this very screen, and nothing changed. "
             f"Do something else: after {END_AFTER} times the run ends."
         )
 

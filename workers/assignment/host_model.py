@@ -19,10 +19,6 @@ class HostModel:
         self._opening = asyncio.Lock()
         self._model: PydanticAIModel | None = None
 
-    @property
-    def name(self) -> str | None:
-        return self._address.name if self._address else None
-
     async def opened(self, name: str | None) -> AgentModel:
         """The model. Raises `ModelNotConfigured` where there is none, or one of another name is asked for."""
         if self._address is None:
@@ -36,6 +32,7 @@ class HostModel:
         return self._model
 
     async def aclose(self) -> None:
+        """Closes the connections, if the model was ever opened."""
         if self._model is not None:
             await self._model.aclose()
 

@@ -1,4 +1,4 @@
-"""What a host keeps on disk: its lock, its credential, its undelivered reports."""
+"""What a host keeps on disk: its lock, its credential, its undelivered reports, the logs of agents while they run."""
 
 import os
 import shutil

@@ -96,13 +96,17 @@ class ModelFailed(Exception):
 
 
 class AgentModel(Protocol):
-    """A model by name. One object may serve several agents at once."""
+    """A model by name. One object may serve several agents at once, unless it keeps its place in a script."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """As people configure it, such as `openai:gpt-5`."""
+        ...
 
     @property
-    def takes_images(self) -> bool: ...
+    def takes_images(self) -> bool:
+        """Whether pictures may be shown to it."""
+        ...
 
     async def generate(self, request: ModelRequest, signal: CancelSignal, on_delta: OnDelta) -> Answer:
         """Streams one answer. Returns only when the stream is closed and nothing of it runs any more.

@@ -15,6 +15,10 @@ _TIMEOUT = httpx2.Timeout(600, connect=10)
 
 
 def opened(address: ModelAddress, *, takes_images: bool | None) -> PydanticAIModel:
+    """The model, to be closed with `aclose()`. Raises `ModelNotConfigured`.
+
+    `takes_images` is what the provider says of its model where it is None.
+    """
     connections = Connections()
     http = httpx2.AsyncClient(
         timeout=_TIMEOUT,

@@ -83,8 +83,8 @@ def _claimed(outcome: TurnOutcome, name: str) -> SubagentResult:
         return SubagentResult.failed(f"Agent {name} ended without saying what came of its goal. It said: {said}")
     words = f"Agent {name} says {finish.status}: {finish.message}{_output(finish)}"
     if finish.status == "success":
-        return SubagentResult("done", words, output=finish.output)
-    return SubagentResult.failed(words, output=finish.output)
+        return SubagentResult("done", words)
+    return SubagentResult.failed(words)
 
 
 def _output(finish: Finish) -> str:

@@ -1,7 +1,7 @@
 """What a subagent is asked for, and what comes of it."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from workers.agent.budget import Limits
 from workers.agent.cancellation import CancelSignal
@@ -33,11 +33,10 @@ class SubagentResult:
     status: Literal["done", "failed", "aborted"]
     text: str
     code: str | None = None
-    output: dict[str, Any] | None = None
 
     @classmethod
-    def failed(cls, text: str, *, code: str = ToolCode.SUBAGENT_FAILED, output: Any = None) -> "SubagentResult":
-        return cls("failed", text, code, output)
+    def failed(cls, text: str, *, code: str = ToolCode.SUBAGENT_FAILED) -> "SubagentResult":
+        return cls("failed", text, code)
 
     @classmethod
     def aborted(cls, text: str) -> "SubagentResult":
