@@ -22,7 +22,14 @@ class ArtifactUploads:
         self._client = client
 
     async def upload(self, name: str, content: bytes, media_type: str) -> None:
-        """Store one artifact, or note that it is missing. A stopped run gets one try: its end must not wait for it."""
+        """Store one artifact, or note that it is missing.
+
+        A stopped run gets one try, and none once one has failed: an agent leaves a hundred pictures, and its end must
+        not wait for each of them.
+        """
+        if self.missing and self._guard.should_stop():
+            self.missing.append(name)
+            return
         for _, wait_seconds in zip(range(TRIES), backoff_seconds(), strict=False):
             try:
                 await self._client.upload_artifact(self._guard.lease_id, name, content, media_type=media_type)

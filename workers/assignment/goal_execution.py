@@ -88,7 +88,10 @@ class GoalExecution:
 
 
 async def _model_of(agent: AgentView, equipment: GoalEquipment) -> AgentModel:
-    return await equipment.model.opened(agent.model) if agent.script is None else script_model(agent.script)
+    if agent.script is None:
+        return await equipment.model.opened(agent.model)
+    # In a thread: a script of thousands of steps takes seconds to read, and other leases are renewed meanwhile.
+    return await asyncio.to_thread(script_model, agent.script)
 
 
 def _tools_of(equipment: GoalEquipment) -> list[AnyTool]:

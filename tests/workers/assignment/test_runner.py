@@ -353,6 +353,20 @@ async def test_an_artifact_that_cannot_be_stored_is_named_in_the_result(bench, f
     assert bench.report["result"] == {"artifacts_missing": ["lost.png"]}
 
 
+async def test_a_stopped_run_that_could_not_store_one_artifact_tries_no_other(bench, far_side):
+    async def script(*_, guard, on_artifact, **__):
+        far_side.always["artifact"] = Page(502)
+        guard.stop(StopReason.HOST_SHUTDOWN)
+        for number in range(50):
+            await on_artifact(f"{number}.png", b"png", "image/png")
+        return stopped(guard)
+
+    bench.execution.script = script
+    await bench.start()
+    assert sum(call.route == "artifact" for call in far_side.calls) == 1
+    assert len(bench.report["result"]["artifacts_missing"]) == 50
+
+
 async def test_a_broken_renewal_does_not_cut_off_the_run(bench, far_side, monkeypatch):
     renew = bench.client.renew
     times = 0
