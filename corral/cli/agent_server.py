@@ -61,7 +61,7 @@ class AcpOptions:
 
 async def serve_agent(options: AcpOptions) -> None:
     """Serves the client on standard input and output until it is gone, or until SIGTERM or SIGINT."""
-    with _ended_by_signals(), suppress(asyncio.CancelledError):
+    with _ended_by_signals() as ends, suppress(asyncio.CancelledError):
         state_folder = options.state_folder or platformdirs.user_data_path("corral") / "agent"
         sessions = options.session_folder or state_folder / "sessions"
         for folder in (state_folder, sessions):
@@ -78,6 +78,7 @@ async def serve_agent(options: AcpOptions) -> None:
                 return _agent(options, device, new_model(), secrets=secrets, sessions=sessions, hooks=hooks)
 
             await serve(stream, new_agent, asks_permission=options.asks_permission)
+            ends()
 
 
 def _agent(
@@ -142,21 +143,32 @@ async def _device(options: AcpOptions, state_folder: Path) -> AsyncGenerator[Dev
 
 
 @contextmanager
-def _ended_by_signals() -> Generator[None]:
-    """The first signal ends the work in order, and a second one changes nothing: the end is on its way."""
+def _ended_by_signals() -> Generator[Callable[[], None]]:
+    """The first signal ends the work in order, and a second one changes nothing: the end is on its way.
+
+    It is also on its way once what is yielded was called.
+    """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None  # noqa: S101  this runs in one
+    is_ending = False
+
+    def ends() -> None:
+        nonlocal is_ending
+        is_ending = True
 
     def end() -> None:
-        for number in numbers:
-            loop.add_signal_handler(number, lambda: None)
-        task.cancel()
+        if not is_ending:
+            ends()
+            task.cancel()
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     for number in numbers:
         loop.add_signal_handler(number, end)
     try:
-        yield
+        yield ends
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
+            if is_ending:
+                # All that is left is to tell that it ended in order, which a signal must not belie.
+                signal.signal(number, signal.SIG_IGN)

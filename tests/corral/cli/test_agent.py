@@ -162,3 +162,35 @@ async def test_a_signal_ends_it_in_order_and_stdout_has_the_protocol_alone(tmp_p
     assert process.returncode == 0, errors.decode()
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
     assert read_session(log)[-1].end.kind == "aborted"
+
+
+@pytest.mark.anyio
+async def test_signals_after_the_end_of_its_input_leave_its_end_in_order(tmp_path):
+    script = tmp_path / "script.yaml"
+    script.write_text(NOTE)
+    async with spawned(*("--device", "emulated", "--script", str(script), "--state-dir", str(tmp_path))) as process:
+        while b"agent.serving" not in await process.stderr.readline():
+            pass
+        process.stdin.close()
+        await asyncio.sleep(0.1)
+        while process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+            await asyncio.sleep(0.02)
+    assert process.returncode == 0
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("nothing", ["< /dev/null", "<&-"])
+async def test_input_that_no_client_can_be_behind_is_wrong_usage(tmp_path, nothing):
+    script = tmp_path / "script.yaml"
+    script.write_text(NOTE)
+    options = f"--device emulated --script {script} --state-dir {tmp_path}"
+    process = await asyncio.create_subprocess_shell(
+        f"exec {sys.executable} -m corral agent acp {options} {nothing}",
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        _, errors = await process.communicate()
+    assert process.returncode == 2, errors.decode()
+    assert "pipes, sockets or a terminal" in errors.decode()
+    assert "Traceback" not in errors.decode()

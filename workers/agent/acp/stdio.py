@@ -3,11 +3,12 @@
 import asyncio
 import json
 import os
+import selectors
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from io import FileIO
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TextIO, cast
 
 import structlog
 
@@ -83,8 +84,10 @@ async def stdio_stream() -> AsyncGenerator[LineStream]:
     """The stream of this process. Until it is closed, whatever else prints goes to standard error.
 
     Raises:
-        NotAPipe: input or output is a file.
+        NotAPipe: input or output is a file, or input is /dev/null or closed.
     """
+    if not _tells_when_to_read(sys.stdin) or sys.stdout is None:
+        raise NotAPipe(NotAPipe.__doc__)
     sys.stdout.flush()
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     before = os.dup(sys.stdout.fileno())
@@ -96,6 +99,18 @@ async def stdio_stream() -> AsyncGenerator[LineStream]:
         sys.stdout.flush()
         os.dup2(before, sys.stdout.fileno())
         os.close(before)
+
+
+def _tells_when_to_read(file: TextIO | None) -> bool:
+    # The event loop would find out in a callback of its own, after it has said that it is connected, and wait for ever.
+    if file is None:
+        return False
+    with selectors.DefaultSelector() as selector:
+        try:
+            selector.register(file, selectors.EVENT_READ)
+        except (PermissionError, ValueError):
+            return False
+    return True
 
 
 @asynccontextmanager
