@@ -10,7 +10,7 @@ from typing import Any, cast
 from corral.goal.references import ElementIndex, ObservationId, Reference, filled
 from corral.goal.script import Script, Step, parse_script
 from workers.agent.cancellation import CancelSignal
-from workers.agent.messages import AnswerPart, AssistantMessage, TextPart, ToolCall
+from workers.agent.messages import AnswerPart, AssistantMessage, Message, TextPart, ToolCall, ToolMessage
 from workers.agent.model.interface import (
     Answer,
     AnswerDelta,
@@ -21,8 +21,12 @@ from workers.agent.model.interface import (
     Usage,
 )
 from workers.agent.model.observed import Observed, last_observed
+from workers.agent.tools.tool import ToolCode
 from workers.clock import Clock, boot_seconds
 
+_ENDED = "the script has no more steps; one that reaches its goal ends with `finish`"
+#: What is said of calls that are written wrongly.
+_MISTAKES: frozenset[str | None] = frozenset({ToolCode.UNKNOWN_TOOL, ToolCode.INVALID_ARGUMENTS, ToolCode.UNKNOWN_FLOW})
 _WORDS = re.compile(r"\S+\s*|\s+")
 
 
@@ -43,7 +47,7 @@ class ScriptPlanner:
             return _answer((), is_interrupted=True)
         step = next(self._steps, None)
         if step is None:
-            raise ModelFailed(ModelErrorCode.REJECTED, "the script has no more steps")
+            raise ModelFailed(ModelErrorCode.REJECTED, _ended_without_finish(request.messages))
         # Before a word is said: a step that cannot be played is no answer, not half of one.
         calls = self._calls(step, last_observed(request.messages))
         said = await self._say(step, request, signal, on_delta)
@@ -93,7 +97,7 @@ def script_model(text: str) -> ScriptPlanner:
 
 def _resolved(reference: Reference, observed: Observed | None, line: int) -> int | str:
     if observed is None:
-        raise _refused("the script names the screen, which was not observed yet", line)
+        raise _refused("the script names the screen, which no earlier step has observed", line)
     match reference:
         case ObservationId():
             return observed.observation_id
@@ -102,6 +106,14 @@ def _resolved(reference: Reference, observed: Observed | None, line: int) -> int
             if index is None:
                 raise _refused(f"the script looks for an element `{text}`, which is not on the screen", line)
             return index
+
+
+def _ended_without_finish(messages: Sequence[Message]) -> str:
+    """With the last call that could not be run as it is written: a mistake of the script more often than not."""
+    for message in reversed(messages):
+        if isinstance(message, ToolMessage) and message.code in _MISTAKES:
+            return f"{_ENDED}. A call that could not be run, `{message.tool}`: {message.text}"
+    return _ENDED
 
 
 def _refused(message: str, line: int) -> ModelFailed:

@@ -58,6 +58,15 @@ async def test_a_script_that_ended_fails():
     assert failed.value.code == ModelErrorCode.REJECTED
 
 
+@pytest.mark.parametrize("code", ["unknown_tool", "invalid_arguments", "unknown_flow"])
+async def test_a_script_that_ended_names_its_last_call_that_was_written_wrongly(code):
+    model = script_model("- calls: obzerve")
+    await ask(model)
+    told = {"call_id": "c", "tool": "obzerve", "status": "failed", "text": "There is no tool 'obzerve'.", "code": code}
+    with pytest.raises(ModelFailed, match=r"ends with `finish`\. .* `obzerve`: There is no tool"):
+        await ask(model, request(ToolMessage.model_validate(told), observed()))
+
+
 @pytest.mark.parametrize(
     ("text", "index"),
     [("Save", 2), ("name", 0), ("Your name", 0), ('Save as "x" [9]', 1), ("odd id", 2), ("save", 1), ("YOUR", 0)],
@@ -85,7 +94,7 @@ async def test_an_element_that_is_not_there_is_named():
 )
 async def test_only_an_observation_is_one(message):
     assert last_observed((message,)) is None
-    with pytest.raises(ModelFailed, match="was not observed yet"):
+    with pytest.raises(ModelFailed, match="which no earlier step has observed"):
         await ask(script_model('- calls:\n  - tap: {index: "${index:Save}"}'), request(message))
 
 
