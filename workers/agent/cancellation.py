@@ -24,7 +24,8 @@ T = TypeVar("T")
 class AgentCancelCause:
     """Who asked for the cancel: the `user`, or the `parent` agent that started this one.
 
-    A closed vocabulary that exists at run time only: what the log keeps of an interrupted turn is `aborted`.
+    Anybody may hold one for any time: it is a word, and gives no right to cancel anything. A closed
+    vocabulary that exists at run time only: what the log keeps of an interrupted turn is `aborted`.
     """
 
     kind: Literal["user", "parent"]
@@ -84,7 +85,11 @@ def _kind_of(cause: object) -> object:
 
 
 class CancelSignal:
-    """Whether this turn was interrupted. It can be asked, awaited and listened to, never fired, by its holders."""
+    """Whether this turn was interrupted. It can be asked, awaited and listened to, never fired, by its holders.
+
+    Whatever runs in the turn may hold it, until it returns from the call in which it got it. Kept for longer, it says
+    nothing about any other turn.
+    """
 
     __slots__ = ("_callbacks", "_fired", "_reason")
 
@@ -112,7 +117,10 @@ class CancelSignal:
         await self._fired.wait()
 
     def on_abort(self, callback: Callable[[], object]) -> Callable[[], None]:
-        """Calls back once when the signal fires, at once if it has. Returns what takes the callback away again."""
+        """Calls back once when the signal fires, at once if it has. Returns what takes the callback away again.
+
+        To be taken away before the call ends in which the signal was got. The callback must not block.
+        """
         if self._reason is not None:
             callback()
             return lambda: None
@@ -145,7 +153,11 @@ class CancelSignal:
 
 
 class TurnCancellation:
-    """The right to interrupt one turn. The loop makes one per prospective turn, holds it alone, and drops it after."""
+    """The right to interrupt one turn.
+
+    The agent's driver makes one for each prospective turn and holds it alone, from before `running` is announced until
+    the log of the turn is on disk. Only its signal is handed out.
+    """
 
     __slots__ = ("signal",)
 

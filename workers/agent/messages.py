@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Frozen(BaseModel):
+    """A value that never changes, and is refused when it is read with a field that does not belong to it."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -19,6 +21,8 @@ class Image(Frozen):
 
 
 class TextPart(Frozen):
+    """What the model said."""
+
     kind: Literal["text"] = "text"
     text: str
 

@@ -1,4 +1,7 @@
-"""The lines of a session's log. What is not described here is refused when a log is read."""
+"""The lines of a session's log. What is not described here is refused when a log is read.
+
+Turns and steps are counted from 1, steps within their turn; `step` is 0 where a message belongs to no step.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -56,6 +59,8 @@ class StepStart(Frozen):
 
 
 class MessageAdded(Frozen):
+    """A message of the history, from here on a part of every request."""
+
     event: Literal["message"] = "message"
     turn: int
     step: int
@@ -72,6 +77,8 @@ class ToolStart(Frozen):
 
 
 class StepEnd(Frozen):
+    """The tokens are those of the step's request, all its attempts together, as far as the provider tells."""
+
     event: Literal["step/end"] = "step/end"
     turn: int
     step: int
@@ -93,18 +100,24 @@ class Aborted(Frozen):
 
 
 class Failed(Frozen):
+    """`code` is a model's, a device's, `log_unwritable` or `defect`; no stack and no object of the program."""
+
     kind: Literal["failed"] = "failed"
     code: str
     message: str
 
 
 class BudgetExceeded(Frozen):
+    """`budget` names what was used up."""
+
     kind: Literal["budget_exceeded"] = "budget_exceeded"
     budget: BudgetKind
     message: str
 
 
 class EndedStuck(Frozen):
+    """The same action was done on the same screen again and again."""
+
     kind: Literal["stuck"] = "stuck"
     message: str
 

@@ -6,26 +6,18 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from pydantic_core import to_json
 
 from corral.contract.identifiers import uuid7
 from workers.agent.messages import Image, Message, ToolMessage
 from workers.agent.session.events import EVENT, Seed, SessionEvent, SessionStart, TurnStart
+from workers.agent.session.redaction import redacted_fields, unchanged_text
 from workers.agent.session.replay import messages_of, request_messages
 
 #: Pictures shown to the model in one request: the latest matter, and each costs more than a page of text.
 SHOWN_IMAGES = 2
-
-#: Fields that are the log's own words, or name a thing: a secret that happens to read `done` must not break them.
-_NOT_REDACTED = frozenset({
-    "event", "kind", "role", "status", "source", "code", "budget", "tool", "provider", "signature",
-    "session_id", "parent_session_id", "forked_from", "call_id", "sha256", "media_type",
-})  # fmt: skip
-
-#: Fields whose insides belong to the model: names in there are no words of ours.
-_FREE = frozenset({"arguments", "output"})
 
 EventT = TypeVar("EventT", bound=SessionEvent)
 
@@ -120,7 +112,9 @@ class Session:
         Raises:
             LogUnwritable: it could not be written, and neither can any other from here on.
         """
-        line = to_json(_written(event.model_dump(), self._redact or _unchanged), inf_nan_mode="null").decode()
+        line = to_json(
+            redacted_fields(event.model_dump(), self._redact or unchanged_text), inf_nan_mode="null"
+        ).decode()
         # From the line, not from what was handed in: JSON knows neither NaN nor tuples.
         recorded = cast("EventT", EVENT.validate_json(line))
         self._write(line + "\n")
@@ -167,30 +161,6 @@ class Session:
         except OSError as trouble:
             self._trouble = trouble
             raise LogUnwritable(trouble) from trouble
-
-
-def _written(value: Any, redact: Callable[[str], str], *, is_free: bool = False) -> Any:
-    match value:
-        case str():
-            # Half of a surrogate pair, which JSON can spell, is no text that a file can hold.
-            return redact(value.encode(errors="replace").decode())
-        case dict():
-            fields = cast("dict[Any, Any]", value).items()
-            return dict(_written_field(key, item, redact, is_free=is_free) for key, item in fields)
-        case list() | tuple():
-            return [_written(item, redact, is_free=is_free) for item in cast("list[Any]", value)]
-        case _:
-            return value
-
-
-def _written_field(key: Any, item: Any, redact: Callable[[str], str], *, is_free: bool) -> tuple[Any, Any]:
-    if is_free:
-        return _written(key, redact), _written(item, redact, is_free=True)
-    return key, _written(item, _unchanged if key in _NOT_REDACTED else redact, is_free=key in _FREE)
-
-
-def _unchanged(text: str) -> str:
-    return text
 
 
 def _write_once(path: Path, content: bytes) -> None:
