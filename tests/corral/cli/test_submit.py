@@ -150,13 +150,13 @@ def test_a_mistake_in_a_flow_from_stdin_says_so(of_api: Corral, api: FakeApi, mo
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--timeout", "-1"), "--timeout: Input should be greater"),
-        (("--queue-timeout", "0"), "--queue-timeout: Input should be greater"),
-        (("--max-attempts", "0"), "--max-attempts: Input"),
-        (("--label", "sp ace=1"), "--label sp ace: String"),
-        (("--require", "sp ace"), "--require: String"),
-        (("--require", "model=" + 201 * "x"), "--require: String should have at most 200 characters\n"),
-        (("--batch", ""), "--batch: String"),
+        (("--timeout", "-1"), "--timeout: needs 1 or more"),
+        (("--queue-timeout", "0"), "--queue-timeout: needs 1 or more"),
+        (("--max-attempts", "0"), "--max-attempts: needs 1 or more"),
+        (("--label", "sp ace=1"), "--label sp ace: a name begins"),
+        (("--require", "sp ace"), "--require: a name begins"),
+        (("--require", "model=" + 201 * "x"), "--require: has more than 200 characters\n"),
+        (("--batch", ""), "--batch: is empty"),
     ],
 )
 def test_a_wrong_value_is_told_with_its_option(
