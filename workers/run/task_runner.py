@@ -142,7 +142,7 @@ class TaskRunner:
         ending = ending_of(outcome, self._stop, step=self._progress.step)
         if ending.status == "done" and self._goal.verify is not None:
             screen = Screen(self._device, stop=self._stop, times=self._times)
-            ending, self._verification = await verified(self._goal.verify, screen)
+            ending, self._verification = await verified(self._goal.verify, screen, redact=self._secrets.redacted)
         return ending
 
     def _told(self, ending: Ending, outcome: TurnOutcome, usage: GoalUsage) -> GoalRun:

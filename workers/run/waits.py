@@ -24,6 +24,11 @@ async def check_condition(condition: Condition, screen: Screen) -> bool:
 
     Raises `StepFailed` if the device failed: nobody knows then.
     """
+    return await unmet(condition, screen) is None
+
+
+async def unmet(condition: Condition, screen: Screen) -> str | None:
+    """The same; what is amiss with the screen, or None where the condition holds."""
     seconds = screen.times.optional_seconds
     try:
         if condition.visible is not None:
@@ -33,8 +38,8 @@ async def check_condition(condition: Condition, screen: Screen) -> bool:
     except StepFailed as failed:
         if not failed.is_not_seen:
             raise
-        return False
-    return True
+        return str(failed)
+    return None
 
 
 async def wait_for_still_screen(screen: Screen, *, seconds: float) -> None:

@@ -112,6 +112,13 @@ async def test_a_claim_that_does_not_hold_is_a_failure_of_the_task(tmp_path):
     assert (run.status, run.cause, run.result.claim.status) == ("failed", "task", "success")
     assert run.result.verification.holds is False
     assert run.failure_reason == 'the agent claims success, but this does not hold: visible text "Welcome"'
+    assert '; the screen shows "Login"' in run.result.verification.reason
+
+
+async def test_what_the_screen_shows_instead_is_told_without_secrets(tmp_path):
+    secrets = Secrets({"PIN": "Login"})
+    run = await Pursuit(tmp_path, answer(FINISH), verify="visible: Welcome", secrets=secrets).end()
+    assert '; the screen shows "[secret PIN]"' in run.result.verification.reason
 
 
 async def test_where_nobody_can_tell_whether_a_claim_holds_it_is_no_success(tmp_path):
