@@ -32,6 +32,8 @@ from corral.contract.problems import Problem
 from corral.contract.tasks import Requirement, RequirementOperator, TaskKind, TaskSubmission
 
 _NAME_AT_THE_API = "flow.yaml"
+_VERIFY_AT_THE_API = "verify"
+_SCRIPT_AT_THE_API = "the script of the agent"
 
 
 def submit(
@@ -99,9 +101,10 @@ def submit(
         try:
             task = corral.submit_task(submission, idempotency_key=idempotency_key)
         except Refused as refused:
-            if as_json or flow is None:
+            if as_json:
                 raise
-            raise refusal(_as_its_author_calls_it(refused.problem, submission, flow)) from refused
+            named = _as_its_author_calls_it(refused.problem, submission, flow=flow, of_goal=of_goal)
+            raise refusal(named) from refused
         if wait:
             return follow(corral, task.task_id, as_json=as_json, limit_seconds=limit_seconds)
     if as_json:
@@ -124,12 +127,20 @@ def _wish(flow: str | None, goal: str | None, of_goal: GoalOptions) -> dict[str,
     return {"kind": TaskKind.FLOW, "flow": found.source, "files": found.files, "name": found.name}
 
 
-def _as_its_author_calls_it(problem: Problem, submission: TaskSubmission, file: str) -> Problem:
-    """The problem with the path of the flow's file; the API never hears it, and has a name of its own for it."""
-    if problem.context.get("file") != _NAME_AT_THE_API or _NAME_AT_THE_API in submission.files:
-        return problem
-    named = "stdin" if file == "-" else file
-    return problem.model_copy(update={"detail": problem.detail.replace(f"{_NAME_AT_THE_API}:", f"{named}:", 1)})
+def _as_its_author_calls_it(
+    problem: Problem, submission: TaskSubmission, *, flow: str | None, of_goal: GoalOptions
+) -> Problem:
+    """The problem with the path of the file; the API never hears it, and has names of its own for it."""
+    if flow is None:
+        names = {_SCRIPT_AT_THE_API: of_goal.script, _VERIFY_AT_THE_API: of_goal.verify_file}
+    elif _NAME_AT_THE_API not in submission.files:
+        names = {_NAME_AT_THE_API: "stdin" if flow == "-" else flow}
+    else:
+        names = {}
+    for known, path in names.items():
+        if path is not None and problem.detail.startswith(f"{known}:"):
+            return problem.model_copy(update={"detail": problem.detail.replace(known, path, 1)})
+    return problem
 
 
 def _flow(file: str) -> LocalFlow:

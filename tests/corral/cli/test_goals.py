@@ -126,6 +126,25 @@ def test_what_the_api_says_of_a_goal_is_told_as_it_is(of_api: Corral, api: FakeA
     assert (ran.code, "verify:1: unknown field `visibel`" in ran.err) == (4, True)
 
 
+@pytest.mark.parametrize(
+    ("option", "code", "detail"),
+    [
+        ("--script", "invalid_request", "the script of the agent: line 2, step 1: unknown field `call`"),
+        ("--verify-file", "invalid_flow", "verify:2: unknown field `visibel`"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_a_goal_is_told_with_its_path(
+    of_api: Corral, api: FakeApi, tmp_path: Path, option: str, code: str, detail: str
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("- call: observe\n")
+    api.answer("POST", "/v1/tasks", *[(422, problem(code, 422, detail))] * 2)
+    ran = of_api("submit", "--goal", "Write.", option, str(path))
+    assert ran.code == 4
+    assert f"{path}:{detail.partition(':')[2]}" in ran.err.replace("\n", "")
+    assert detail in of_api("submit", "--goal", "Write.", option, str(path), "--json").err
+
+
 def test_show_tells_claim_and_verification_apart(of_api: Corral, api: FakeApi) -> None:
     goal = {
         "kind": "goal",
