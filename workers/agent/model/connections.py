@@ -24,6 +24,27 @@ class AnswerTooLarge(Exception):
         super().__init__(f"the answer is larger than {MAX_ANSWER_BYTES // 1024 // 1024} MB")
 
 
+class NotAModel(Exception):
+    """What answers at this URL is a page for people; correct the URL, or sign in where it asks for it."""
+
+    def __init__(self) -> None:
+        super().__init__("a web page answered instead of a model (text/html); is the model's URL right?")
+
+
+class _WebPage(httpx2.AsyncByteStream):
+    """Raised here, and not by the hook, whose errors the libraries of the providers take for a lost connection."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        raise NotAModel
+        yield b""
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
 class _Bounded(httpx2.AsyncByteStream):
     """Counts what is read of a response."""
 
@@ -55,10 +76,11 @@ class Connections:
     async def note(self, response: httpx2.Response) -> None:
         """A hook of the HTTP client: it is called for each response, before its content is read.
 
-        What is read of it ends with `AnswerTooLarge` where it is larger than an answer can be.
+        What is read of it ends with `AnswerTooLarge` where it is larger than an answer can be, and with `NotAModel`
+        where it is a page. The page of an error says no more than its status, which is told.
         """
         if isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Bounded(response.stream)
+            response.stream = (_WebPage if _is_web_page(response) else _Bounded)(response.stream)
         task = asyncio.current_task()
         if task is not None:
             self._open.setdefault(task, []).append(response)
@@ -68,3 +90,7 @@ class Connections:
         task = asyncio.current_task()
         for response in self._open.pop(task, []) if task is not None else []:
             await response.aclose()
+
+
+def _is_web_page(response: httpx2.Response) -> bool:
+    return response.is_success and response.headers.get("content-type", "").lower().startswith("text/html")

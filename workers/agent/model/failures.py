@@ -7,14 +7,14 @@ from typing import Any, cast
 import httpx2
 from pydantic_ai import exceptions
 
-from workers.agent.model.connections import AnswerTooLarge
+from workers.agent.model.connections import AnswerTooLarge, NotAModel
 from workers.agent.model.interface import ModelErrorCode
 
 #: Enough for a sentence. A whole body may be a page of HTML, or the request with all its screens.
-MAX_MESSAGE_CHARS = 300
+MAX_MESSAGE_CHARACTERS = 300
 
 #: The body of an error can be megabytes, which nobody reads for keys.
-_MAX_READ_CHARS = 10_000
+_MAX_READ_CHARACTERS = 10_000
 
 #: What looks like a key: some providers send back the one that they refuse.
 _KEYS = re.compile(r"\b(sk|pk|rk)-[\w*-]{6,}|\bAIza[\w*-]{10,}|(?i:\bbearer\s+)[^\s\"',;]+|(?i:\bkey=)[^\s&\"',;]+")
@@ -31,6 +31,8 @@ _KINDS: tuple[tuple[tuple[type[BaseException], ...], ModelErrorCode, bool], ...]
         True,
     ),
     ((AnswerTooLarge,), ModelErrorCode.TRUNCATED, False),
+    # A network that wants somebody to sign in answers like this too, for a while.
+    ((NotAModel,), ModelErrorCode.UNAVAILABLE, True),
     ((exceptions.ContentFilterError,), ModelErrorCode.REFUSED, False),
     ((exceptions.ModelRequestRejectedError, exceptions.UserError), ModelErrorCode.REJECTED, False),
 )
@@ -56,11 +58,11 @@ def failure_of(error: BaseException) -> Failure:
 
 def shown(message: str, *, secrets: tuple[str, ...] = ()) -> str:
     """`message` for people: one line, short, without keys."""
-    message = message[:_MAX_READ_CHARS]
+    message = message[:_MAX_READ_CHARACTERS]
     for secret in secrets:
         message = message.replace(secret, "[key]")
     message = _KEYS.sub("[key]", " ".join(message.split()))
-    return message if len(message) <= MAX_MESSAGE_CHARS else message[: MAX_MESSAGE_CHARS - 1] + "…"
+    return message if len(message) <= MAX_MESSAGE_CHARACTERS else message[: MAX_MESSAGE_CHARACTERS - 1] + "…"
 
 
 def _kind(error: BaseException) -> tuple[ModelErrorCode, bool]:
@@ -94,7 +96,7 @@ def _message(error: BaseException) -> str:
         return f"HTTP {error.status_code}: {said}" if said else f"HTTP {error.status_code}"
     if isinstance(error, exceptions.AgentRunError | exceptions.UserError):
         return error.message
-    if isinstance(error, AnswerTooLarge):
+    if isinstance(error, AnswerTooLarge | NotAModel):
         return str(error)
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 

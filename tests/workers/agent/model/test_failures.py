@@ -57,7 +57,7 @@ def error(message: str, **fields: str) -> dict[str, dict[str, str]]:
         (fails(503, "<html>down</html>"), ModelErrorCode.UNAVAILABLE, 4),
         (fails(500, error("no"), x_should_retry="false"), ModelErrorCode.UNAVAILABLE, 1),
         (fails(408, error("late")), ModelErrorCode.TIMEOUT, 4),
-        (fails(200, "<html>Sign in</html>"), ModelErrorCode.EMPTY, 4),
+        (fails(200, "<html>Sign in</html>"), ModelErrorCode.UNAVAILABLE, 4),
         (resets, ModelErrorCode.UNAVAILABLE, 4),
         (breaks_off, ModelErrorCode.UNAVAILABLE, 4),
         (speaks_garbage, ModelErrorCode.UNAVAILABLE, 4),
@@ -82,6 +82,12 @@ async def test_every_failure_has_its_code_and_is_repeated_only_where_that_may_he
             await bench.ask()
     assert failed.value.code == code
     assert len(bench.provider.exchanges) == attempts
+
+
+async def test_a_page_for_people_in_the_place_of_a_model_is_called_one():
+    async with benched(fails(200, "<html>Sign in</html>")) as bench:
+        with pytest.raises(ModelFailed, match="a web page answered instead of a model"):
+            await bench.ask()
 
 
 async def test_nobody_listening_is_unavailable():
