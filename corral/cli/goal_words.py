@@ -48,12 +48,16 @@ def _verified(verification: GoalVerification) -> str:
 
 
 def _budget(agent: AgentView) -> str:
-    return f"{agent.max_steps} steps" + (f", {agent.max_tokens:,} tokens" if agent.max_tokens else "")
+    return _steps(agent.max_steps) + (f", {agent.max_tokens:,} tokens" if agent.max_tokens else "")
 
 
 def _used(result: GoalResult) -> str:
     used = result.usage
-    return f"{result.steps} steps, {used.input_tokens:,} tokens in, {used.output_tokens:,} out"
+    return f"{_steps(result.steps)}, {used.input_tokens:,} tokens in, {used.output_tokens:,} out"
+
+
+def _steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count:,} steps"
 
 
 def _result(task: TaskDetail) -> GoalResult | None:

@@ -171,6 +171,15 @@ def test_show_tells_claim_and_verification_apart(of_api: Corral, api: FakeApi) -
         assert line in shown
 
 
+def test_one_step_is_one(of_api: Corral, api: FakeApi) -> None:
+    changes = {"kind": "goal", "goal": "Look.", "agent": {"max_steps": 1}, "result": {**RESULT, "steps": 1}}
+    api.answer("GET", PATH, (200, task("failed", **changes)))
+    api.answer("GET", f"{PATH}/attempts", (200, {"attempts": []}))
+    api.answer("GET", f"{PATH}/artifacts", (200, {"artifacts": []}))
+    shown = [" ".join(line.split()) for line in of_api("show", TASK_ID).out.splitlines()]
+    assert {"budget 1 step", "used 1 step, 12,000 tokens in, 340 out"} <= set(shown)
+
+
 @pytest.mark.parametrize("result", [None, {"claim": "not one that we know"}])
 def test_a_goal_without_a_readable_result_is_shown_without(
     of_api: Corral, api: FakeApi, result: dict[str, Any] | None
