@@ -3,7 +3,7 @@ beyond 64 bits, nothing nested too deep, no field too long. A report that is ref
 """
 
 import json
-from typing import Any
+from typing import Any, cast
 
 FAILURE_REASON_CHARACTERS = 4000
 PROGRESS_CHARACTERS = 500
@@ -22,12 +22,27 @@ def fit_text(text: str, *, max_characters: int) -> str:
 
 
 def fit_result(result: dict[str, Any]) -> dict[str, Any]:
-    """The result as it can be sent; one that is too large is replaced by a sentence that says so."""
-    clean = _clean(result)
-    characters = len(json.dumps(clean))
-    if characters > RESULT_CHARACTERS:
-        return {"omitted": f"a result of {characters} characters is larger than {RESULT_CHARACTERS}"}
+    """The result as it can be sent; what makes it too large is replaced by words that say so, the rest stays."""
+    clean: dict[str, Any] = _clean(result)
+    while (characters := _characters(clean)) > RESULT_CHARACTERS:
+        _omit_largest(clean, characters)
     return clean
+
+
+def _omit_largest(fields: dict[str, Any], characters: int) -> None:
+    """Replaces the one value that is most of it, however deep it is, or else the largest of `fields`."""
+    name, size = max(((name, _characters(value)) for name, value in fields.items()), key=lambda item: item[1])
+    inner = fields[name]
+    if isinstance(inner, dict) and any(
+        _characters(value) > size / 2 for value in cast("dict[str, Any]", inner).values()
+    ):
+        _omit_largest(cast("dict[str, Any]", inner), characters)
+    else:
+        fields[name] = f"omitted: with it, the result has {characters} characters, more than {RESULT_CHARACTERS}"
+
+
+def _characters(value: Any) -> int:
+    return len(json.dumps(value))
 
 
 def _clean(value: Any, *, depth: int = RESULT_DEPTH) -> Any:

@@ -320,13 +320,18 @@ async def test_a_result_that_nests_without_end_or_counts_beyond_64_bits_is_made_
     read_json(json.dumps(bench.report).encode())
 
 
-async def test_a_result_without_end_is_replaced_by_a_sentence(bench):
+async def test_what_makes_a_result_too_large_is_replaced_by_a_sentence_and_the_rest_stays(bench):
+    claim = {"status": "success", "output": {"found": {str(number): "x" * 1000 for number in range(1000)}}}
+
     async def script(*_, **__):
-        return AssignmentExecutionResult(status="done", result={"warnings": ["x" * 1000] * 1000})
+        return AssignmentExecutionResult(status="done", result={"claim": claim, "warnings": ["y" * 1000] * 1000})
 
     bench.execution.script = script
     await bench.start()
-    assert "larger than" in bench.report["result"]["omitted"]
+    result = bench.report["result"]
+    assert result["claim"]["status"] == "success"
+    assert result["claim"]["output"]["found"].startswith("omitted: with it, the result has ")
+    assert result["warnings"].startswith("omitted: ")
 
 
 async def test_a_run_that_takes_too_long_is_stopped(bench):
