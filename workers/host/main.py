@@ -15,6 +15,7 @@ from corral.failpoints import order_from_environment
 from corral.flow.commands.union import SUPPORTED_COMMANDS
 from corral.logs import configure_logs
 from workers.assignment.executor import AssignmentExecutor
+from workers.assignment.goal_execution import GoalEquipment
 from workers.assignment.spool import Spool
 from workers.control_client.client import ControlClient
 from workers.device.adb_server import AdbServer, AdbServerFailed
@@ -60,10 +61,12 @@ async def run_host(settings: HostSettings) -> int:
 async def _run_locked(settings: HostSettings) -> int:
     life, folder = HostLife(), StateFolder(settings.state_dir)
     with folder.locked(), end_by_signals(life):
-        return await _run_in_folder(settings, folder, life)
+        # Before the host enrols: what its settings name and is not there would leave a dead host behind.
+        async with goal_equipment(settings, folder) as equipment:
+            return await _run_in_folder(settings, folder, life, equipment)
 
 
-async def _run_in_folder(settings: HostSettings, folder: StateFolder, life: HostLife) -> int:
+async def _run_in_folder(settings: HostSettings, folder: StateFolder, life: HostLife, equipment: GoalEquipment) -> int:
     corral_version = version("corral")
     identity = await identify_host(settings, folder, version=corral_version, life=life)
     if identity is None:
@@ -73,7 +76,6 @@ async def _run_in_folder(settings: HostSettings, folder: StateFolder, life: Host
         ControlClient(settings.api_url, host_id=identity.host_id, credential=identity.credential) as client,
         _adb_server(settings) as server,
         DeviceWatcher(server) as watcher,
-        goal_equipment(settings, folder) as equipment,
     ):
         fleet = AdbFleet(server, watcher)
         host = Host(
