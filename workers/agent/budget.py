@@ -36,8 +36,8 @@ class Budget:
         self._limits = limits
         self._clock = clock
         self._started_at = clock()
-        self.steps = 0
-        self.tokens = 0
+        self.steps_used = 0
+        self.tokens_used = 0
 
     @property
     def deadline_at(self) -> float | None:
@@ -50,14 +50,14 @@ class Budget:
         """What a subagent may use of it."""
         limits = self._limits
         return Limits(
-            steps=None if limits.steps is None else max(limits.steps - self.steps, 0),
+            steps=None if limits.steps is None else max(limits.steps - self.steps_used, 0),
             wall_seconds=None if self.deadline_at is None else max(self.deadline_at - self._clock(), 0.0),
-            tokens=None if limits.tokens is None else max(limits.tokens - self.tokens, 0),
+            tokens=None if limits.tokens is None else max(limits.tokens - self.tokens_used, 0),
         )
 
     def spend(self, *, steps: int = 0, tokens: int = 0) -> None:
-        self.steps += steps
-        self.tokens += tokens
+        self.steps_used += steps
+        self.tokens_used += tokens
 
     def check_time(self) -> None:
         """Raises `BudgetSpent` when the wall time is over."""
@@ -67,7 +67,7 @@ class Budget:
     def check(self) -> None:
         """Raises `BudgetSpent` when there is nothing left for another step."""
         self.check_time()
-        if self._limits.steps is not None and self.steps >= self._limits.steps:
+        if self._limits.steps is not None and self.steps_used >= self._limits.steps:
             raise BudgetSpent(BudgetKind.STEPS, f"its {self._limits.steps} steps were used up")
-        if self._limits.tokens is not None and self.tokens >= self._limits.tokens:
-            raise BudgetSpent(BudgetKind.TOKENS, f"its {self._limits.tokens} tokens were used up ({self.tokens})")
+        if self._limits.tokens is not None and self.tokens_used >= self._limits.tokens:
+            raise BudgetSpent(BudgetKind.TOKENS, f"its {self._limits.tokens} tokens were used up ({self.tokens_used})")

@@ -47,7 +47,7 @@ async def run_child(
         forget()
         await child.dispose()
         for spent in used:
-            budget.spend(steps=spent.steps, tokens=spent.tokens)
+            budget.spend(steps=spent.steps_used, tokens=spent.tokens_used)
     return _result(outcome, request.name, child.session.events)
 
 

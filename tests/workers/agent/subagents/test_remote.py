@@ -74,7 +74,7 @@ async def test_a_remote_agent_is_asked_and_its_words_come_back(tmp_path):
     spent = []
 
     async def note(agent, _place, _signal):
-        spent.append(agent.turn.budget.tokens)
+        spent.append(agent.turn.budget.tokens_used)
 
     asking.agent.hooks.turn_end.add(note)
     assert (await asking.run()).kind == "completed"
