@@ -5,6 +5,7 @@ import acp
 import pytest
 
 from tests.workers.agent.acp.client import DENIED, chosen, served
+from tests.workers.agent.running import running_tasks
 from tests.workers.agent.subagents.scripts import Moves, TapTool, call, calls, finish, last_end, results, say
 from workers.agent.subagents.spawn import SpawnAgent
 
@@ -117,7 +118,7 @@ async def test_a_client_that_goes_away_with_a_question_open_leaves_nothing():
     async def answer():
         await asyncio.Event().wait()
 
-    before = asyncio.all_tasks()
+    before = running_tasks()
     async with served(Moves(agent=[call("tap"), finish()]), tap=tap) as acp_:
         acp_.editor.answer = answer
         prompting = acp_.prompt(await acp_.session())
@@ -126,7 +127,7 @@ async def test_a_client_that_goes_away_with_a_question_open_leaves_nothing():
         await acp_.serving
         await asyncio.wait({prompting})
         assert tap.taps == []
-    assert asyncio.all_tasks() == before
+    assert running_tasks() == before
 
 
 async def test_the_calls_of_a_subagent_are_asked_for_too_and_say_whose_they_are():

@@ -5,6 +5,7 @@ import acp
 import pytest
 
 from tests.workers.agent.acp.client import served
+from tests.workers.agent.running import running_tasks
 from tests.workers.agent.subagents.scripts import Moves, TapTool, call, finish, hang, last_end, say
 from workers.agent.budget import Limits
 from workers.agent.cancellation import DISPOSED, USER
@@ -195,7 +196,7 @@ async def test_a_prompt_that_waits_for_the_device_can_be_cancelled():
 
 async def test_a_client_that_goes_away_leaves_nothing_running():
     model, other = Moves(agent=[hang]), Moves(agent=[hang])
-    before = asyncio.all_tasks()
+    before = running_tasks()
     async with served(model, other) as acp_:
         prompts = [acp_.prompt(await acp_.session()), acp_.prompt(await acp_.session())]
         await model.until_asked_by("agent")
@@ -205,7 +206,7 @@ async def test_a_client_that_goes_away_leaves_nothing_running():
         assert [agent.status for agent in acp_.agents] == ["disposed", "disposed"]
         assert last_end(acp_.agents[0]) == {"kind": "aborted"}
         assert [(await prompting).stop_reason for prompting in prompts] == ["cancelled", "cancelled"]
-    assert asyncio.all_tasks() == before
+    assert running_tasks() == before
 
 
 @pytest.mark.parametrize(

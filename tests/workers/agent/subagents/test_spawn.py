@@ -4,6 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
+from tests.workers.agent.running import running_tasks
 from tests.workers.agent.subagents.scripts import (
     Moves,
     TapTool,
@@ -296,7 +297,7 @@ async def test_a_cancelled_child_is_paid_for_too():
     budget = parent.turn.budget
     parent.cancel()
     await prompt.outcome()
-    assert (budget.steps, budget.tokens) == (3, 30)
+    assert (budget.steps_used, budget.tokens_used) == (3, 30)
     await parent.dispose()
 
 
@@ -346,7 +347,7 @@ async def test_what_a_grandchild_uses_up_is_spent_on_all_above():
 
     parent.hooks.turn_end.add(note)
     await run(parent)
-    assert (budgets[0].steps, budgets[0].tokens) == (6, 60)
+    assert (budgets[0].steps_used, budgets[0].tokens_used) == (6, 60)
 
 
 async def test_a_cancel_goes_down_through_two_levels():
@@ -428,7 +429,7 @@ async def _with_yields(_request, signal, *, chance, move):
 
 @pytest.mark.parametrize("how", ["cancel", "dispose", "cancel, then dispose"])
 async def test_a_cancel_at_any_moment_leaves_nothing_running_and_both_logs_balanced(how):
-    ends, before = set(), asyncio.all_tasks()
+    ends, before = set(), running_tasks()
     for seed in range(150):
         chance = random.Random(seed)  # noqa: S311  where it yields
 
@@ -456,7 +457,7 @@ async def test_a_cancel_at_any_moment_leaves_nothing_running_and_both_logs_balan
             assert model.signals["agent/child"].reason in (None, PARENT)
         for agent in filter(None, (parent, child)):
             _assert_balanced(agent.session.events)
-        assert asyncio.all_tasks() == before
+        assert running_tasks() == before
         await parent.dispose()
     assert ends >= {"aborted" if how == "cancel" else "disposed", "dropped"}
 
