@@ -11,6 +11,7 @@ from workers.agent.cancellation import CancelSignal
 from workers.agent.hooks import FlowRequest
 from workers.agent.tools.sight import Sight
 from workers.agent.tools.tool import Arguments, Tool, ToolCode, ToolOutcome, ToolRequest
+from workers.device.outcome import ENDING_CODES
 from workers.run.artifacts import OnArtifact
 from workers.run.lookup_times import LookupTimes
 from workers.run.result import RunResult
@@ -85,8 +86,8 @@ def _outcome(path: str, run: RunResult) -> ToolOutcome:
         case "done":
             return ToolOutcome("done", f"Flow {path} is done: {steps}. Observe before you use an index again.")
         case "failed":
-            return ToolOutcome(
-                "failed", f"Flow {path} failed after {steps}: {run.failure_reason}", ToolCode.FLOW_FAILED
-            )
+            # A phone that is lost to the flow is lost to the agent.
+            code = run.code if run.code in ENDING_CODES else ToolCode.FLOW_FAILED
+            return ToolOutcome("failed", f"Flow {path} failed after {steps}: {run.failure_reason}", code)
         case "cancelled":
             return ToolOutcome("aborted", f"Flow {path} was stopped after {steps}.", ToolCode.ABORTED)

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from workers.device.outcome import ErrorCode
+
 RunStatus = Literal["done", "failed", "cancelled"]
 FailureCause = Literal["task", "infrastructure"]
 
 #: A selector of many parts, and the texts of the screen, make long reasons.
-MAX_REASON_CHARS = 2_000
+MAX_REASON_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Checkpoint:
 class RunResult:
     """`cause` and `failure_reason` are set unless the run is done; a cancelled run has no cause.
 
-    `warnings` name optional steps that failed and fields without effect. `artifacts` are the names handed out.
+    `warnings` name optional steps that failed and fields without effect. `artifacts` are the names handed out. `code`
+    is the device's word for what made it fail.
     """
 
     status: RunStatus
@@ -38,3 +41,4 @@ class RunResult:
     steps_finished: int
     warnings: tuple[str, ...] = ()
     artifacts: tuple[str, ...] = ()
+    code: ErrorCode | None = None

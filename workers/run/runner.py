@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from corral.flow.commands.control import HoldingCommand, Repeat, Retry, RunFlow
 from corral.flow.commands.union import Command
@@ -12,7 +13,7 @@ from workers.run.commands import perform_command
 from workers.run.failure import StepFailed
 from workers.run.lookup_times import LookupTimes
 from workers.run.progress import Progress
-from workers.run.result import MAX_REASON_CHARS, Checkpoint, FailureCause, RunResult, RunStatus
+from workers.run.result import MAX_REASON_CHARACTERS, Checkpoint, FailureCause, RunResult, RunStatus
 from workers.run.screen import Screen
 from workers.run.stop import Interrupted, Stop
 from workers.run.waits import check_condition
@@ -63,7 +64,7 @@ class WorkflowRunner:
                 return self._stopped(failed)
             await self._photograph_failure(failed)
             cause: FailureCause = "infrastructure" if failed.is_infrastructure else "task"
-            return self._result("failed", cause, f"{self._position}: {failed}")
+            return replace(self._result("failed", cause, f"{self._position}: {failed}"), code=failed.code)
         return self._result("done", None, None)
 
     async def _run_all(self, commands: Sequence[Command]) -> None:
@@ -133,7 +134,7 @@ class WorkflowRunner:
         return self._result("failed", "infrastructure", reason)
 
     def _result(self, status: RunStatus, cause: FailureCause | None, reason: str | None) -> RunResult:
-        reason = reason and reason[:MAX_REASON_CHARS]
+        reason = reason and reason[:MAX_REASON_CHARACTERS]
         self._progress.close(status, reason or self._flow.name)
         return RunResult(
             status=status,

@@ -14,6 +14,8 @@ _NDJSON = "application/x-ndjson"
 _PNG = "image/png"
 #: The latest pictures matter most, and a run of hundreds of steps has hundreds.
 MAX_IMAGES = 100
+#: Whoever stopped a run waits for its report, and the report for these.
+MAX_IMAGES_OF_STOPPED = 3
 
 
 async def usage_of(folder: Path) -> GoalUsage:
@@ -24,9 +26,9 @@ async def usage_of(folder: Path) -> GoalUsage:
     )
 
 
-async def hand_out_logs(folder: Path, on_artifact: OnArtifact) -> None:
+async def hand_out_logs(folder: Path, on_artifact: OnArtifact, *, max_images: int = MAX_IMAGES) -> None:
     """Hands out every log and the latest pictures."""
-    for path, name, media_type in await asyncio.to_thread(_files, folder):
+    for path, name, media_type in await asyncio.to_thread(_files, folder, max_images):
         await on_artifact(name, await asyncio.to_thread(path.read_bytes), media_type)
 
 
@@ -38,11 +40,11 @@ def _logs(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.jsonl"))
 
 
-def _files(folder: Path) -> list[tuple[Path, str, str]]:
+def _files(folder: Path, max_images: int) -> list[tuple[Path, str, str]]:
     logs = [(path, path.name, _NDJSON) for path in _logs(folder)]
     # By name, which is of the content: what an agent and its child have both seen is one picture.
     pictures = {path.name: path for path in sorted(folder.glob("*.images/*.png"), key=_written_at)}
-    latest = list(pictures.values())[-MAX_IMAGES:]
+    latest = list(pictures.values())[-max_images:]
     return [*logs, *((path, f"screen-{path.stem[:16]}.png", _PNG) for path in latest)]
 
 

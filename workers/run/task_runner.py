@@ -33,9 +33,9 @@ from workers.run.goal import Goal, GoalRun
 from workers.run.goal_ending import Ending, ending_of, interrupted
 from workers.run.goal_progress import GoalProgress
 from workers.run.lookup_times import LookupTimes
-from workers.run.result import MAX_REASON_CHARS, Checkpoint
+from workers.run.result import MAX_REASON_CHARACTERS, Checkpoint
 from workers.run.screen import Screen
-from workers.run.session_log import LOG_NAME, hand_out_logs, usage_of
+from workers.run.session_log import LOG_NAME, MAX_IMAGES, MAX_IMAGES_OF_STOPPED, hand_out_logs, usage_of
 from workers.run.stop import Interrupted, Stop
 from workers.run.verification import verified
 
@@ -97,7 +97,8 @@ class TaskRunner:
         ending = await self._ending(outcome)
         self._progress.close(ending.status, ending.reason or (outcome.finish.message if outcome.finish else ""))
         usage = await usage_of(self._session_folder)
-        await hand_out_logs(self._session_folder, self._artifacts.add)
+        max_images = MAX_IMAGES_OF_STOPPED if self._stop.is_asked else MAX_IMAGES
+        await hand_out_logs(self._session_folder, self._artifacts.add, max_images=max_images)
         return self._told(ending, outcome, usage)
 
     def _make_agent(self) -> Agent:
@@ -157,4 +158,4 @@ class TaskRunner:
             notes=self._notes,
             artifacts=self._artifacts.names,
         )
-        return GoalRun(ending.status, ending.cause, ending.reason and ending.reason[:MAX_REASON_CHARS], result)
+        return GoalRun(ending.status, ending.cause, ending.reason and ending.reason[:MAX_REASON_CHARACTERS], result)

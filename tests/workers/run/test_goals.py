@@ -343,3 +343,11 @@ async def test_a_failure_that_our_own_stop_brought_about_ends_as_the_stop_says(t
     run = await pursuit.end()
     assert (run.status, run.cause) == ("failed", "infrastructure")
     assert run.failure_reason.startswith("lease rejected by control plane: stopped in step 1, which failed: ")
+
+
+async def test_a_phone_that_is_lost_to_a_flow_is_lost_to_the_agent(tmp_path):
+    device = FarDevice(outcomes=[Failed(ErrorCode.DEVICE_OFFLINE, "the phone is offline")])
+    run_flow = {"run_flow": {"path": "taps.yaml"}}
+    pursuit = Pursuit(tmp_path, answer(run_flow), flows={"taps.yaml": TAPS}, device=device)
+    run = await pursuit.end()
+    assert (run.status, run.cause, len(pursuit.requests)) == ("failed", "infrastructure", 1)
