@@ -13,7 +13,7 @@ from corral.goal.script import parse_script
 #: The name under which a flow's own text is known in errors; its included files keep their paths.
 FLOW_NAME = "flow.yaml"
 #: A goal's first line stands for its name where it has none: as much of it as a list shows.
-MAX_NAME_CHARS = 80
+MAX_NAME_CHARACTERS = 80
 
 
 def checked(submission: TaskSubmission) -> TaskSubmission:
@@ -49,7 +49,7 @@ def _checked_goal(submission: TaskSubmission) -> str:
     if submission.agent is not None and submission.agent.script is not None:
         _check_script(submission.agent.script)
     first_line = goal.strip().splitlines()[0].rstrip()
-    return first_line if len(first_line) <= MAX_NAME_CHARS else first_line[: MAX_NAME_CHARS - 1] + "…"
+    return first_line if len(first_line) <= MAX_NAME_CHARACTERS else first_line[: MAX_NAME_CHARACTERS - 1] + "…"
 
 
 def _check_script(script: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from corral.flow.errors import InvalidCommand, Place
 from corral.flow.fields import Fields
-from corral.flow.limits import MAX_SCALAR_CHARS, MAX_VARIABLES
+from corral.flow.limits import MAX_SCALAR_CHARACTERS, MAX_VARIABLES
 from corral.flow.variables import is_variable_name
 from corral.flow.yaml_tree import MapNode
 
@@ -31,8 +31,8 @@ def check_env(env: Mapping[str, str], *, file: str) -> None:
     """Refuses what was passed in with a submit and cannot be a variable."""
     for count, (name, value) in enumerate(env.items(), start=1):
         check_name(name, Place(file), count=count)
-        if "\0" in value or len(value) > MAX_SCALAR_CHARS:
-            message = f"the value of `{name}` in `env` has NUL in it or more than {MAX_SCALAR_CHARS:,} characters"
+        if "\0" in value or len(value) > MAX_SCALAR_CHARACTERS:
+            message = f"the value of `{name}` in `env` has NUL in it or more than {MAX_SCALAR_CHARACTERS:,} characters"
             raise InvalidCommand(message, Place(file))
 
 

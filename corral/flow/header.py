@@ -10,7 +10,7 @@ from corral.flow.maestro_names import UNSUPPORTED_HEADER_KEYS
 from corral.flow.variables import Variables
 from corral.flow.yaml_tree import ListNode, MapNode, Node, ScalarNode
 
-_MAX_NAME_CHARS = 200
+_MAX_NAME_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ def _read(node: MapNode, file: str, variables: Variables) -> Header:
     fields.finish()
     if app_id is None:
         raise fields.missing("appId")
-    if name is not None and len(name) > _MAX_NAME_CHARS:
-        raise InvalidHeader(f"header: `name` is longer than {_MAX_NAME_CHARS} characters", fields.place("name"))
+    if name is not None and len(name) > _MAX_NAME_CHARACTERS:
+        raise InvalidHeader(f"header: `name` is longer than {_MAX_NAME_CHARACTERS} characters", fields.place("name"))
     return Header(app_id, name, tags, variables)
 
 

@@ -1,10 +1,10 @@
 """How large a flow may be. Each limit is far above what people write and far below what would hurt."""
 
 #: One file. It fits into a request of 1 MiB together with the files that it runs.
-MAX_SOURCE_CHARS = 512 * 1024
+MAX_SOURCE_CHARACTERS = 512 * 1024
 
 #: One key or value: the longest text that it makes sense to type into a phone.
-MAX_SCALAR_CHARS = 10_000
+MAX_SCALAR_CHARACTERS = 10_000
 
 #: Values, lists and mappings in one file: a dozen for each of the steps that a run may have.
 MAX_YAML_NODES = 60_000
@@ -20,7 +20,7 @@ MAX_COMMAND_NESTING = 16
 MAX_STEPS = 5_000
 
 #: A pattern is run over every text on the screen; see `patterns`.
-MAX_PATTERN_CHARS = 500
+MAX_PATTERN_CHARACTERS = 500
 
 #: The longest wait a step may ask for: an hour. What takes longer belongs into the task's own limit.
 MAX_WAIT_MS = 3_600_000

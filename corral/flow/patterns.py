@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from corral.flow.limits import MAX_PATTERN_CHARS
+from corral.flow.limits import MAX_PATTERN_CHARACTERS
 
 #: So many steps take about a fifth of a second. Trying all of a text of n characters with k open repetitions takes
 #: about n**k / k! of them, and that again for each way through the choices (`|`, `?`) of the pattern.
@@ -24,9 +24,9 @@ _MAX_STEPS = 10**7
 #: Each of these ways may cost as many steps as the pattern has parts.
 _MAX_WAYS = 10**5
 _MAX_OPEN_REPETITIONS = 4
-_LONGEST_TEXT_CHARS = 10_000
+_LONGEST_TEXT_CHARACTERS = 10_000
 #: A pattern that could only be tried on less than this would be of no use.
-_SHORTEST_TEXT_CHARS = 50
+_SHORTEST_TEXT_CHARACTERS = 50
 
 # There is no public parser of regular expressions; this one is what `re` itself uses.
 _parser: Any = importlib.import_module("re._parser")
@@ -54,10 +54,10 @@ class TextPattern:
     @classmethod
     def checked(cls, source: str) -> "TextPattern":
         """Raises `InvalidPattern`."""
-        if len(source) > MAX_PATTERN_CHARS:
-            raise InvalidPattern(f"has {len(source):,} characters; a pattern may have {MAX_PATTERN_CHARS}")
+        if len(source) > MAX_PATTERN_CHARACTERS:
+            raise InvalidPattern(f"has {len(source):,} characters; a pattern may have {MAX_PATTERN_CHARACTERS}")
         if not _SPECIAL.intersection(source):
-            return cls(source, _LONGEST_TEXT_CHARS)
+            return cls(source, _LONGEST_TEXT_CHARACTERS)
         try:
             with _quietly():
                 parsed = _parser.parse(source, int(_FLAGS))
@@ -95,11 +95,11 @@ def _quietly() -> Generator[None, None, None]:
 
 def _matched_chars(open_repetitions: int, ways: int) -> int:
     """How much of a text is looked at."""
-    chars = _LONGEST_TEXT_CHARS
+    chars = _LONGEST_TEXT_CHARACTERS
     if open_repetitions:
-        steps = min(_MAX_STEPS * math.factorial(open_repetitions) / ways, _LONGEST_TEXT_CHARS**open_repetitions)
+        steps = min(_MAX_STEPS * math.factorial(open_repetitions) / ways, _LONGEST_TEXT_CHARACTERS**open_repetitions)
         chars = int(steps ** (1 / open_repetitions))
-    if ways > _MAX_WAYS or chars < _SHORTEST_TEXT_CHARS:
+    if ways > _MAX_WAYS or chars < _SHORTEST_TEXT_CHARACTERS:
         raise InvalidPattern(f"has {min(ways, 10**9):,} or more ways to match, which can take forever")
     return chars
 

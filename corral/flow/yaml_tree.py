@@ -11,7 +11,7 @@ from typing import Any, cast
 import yaml
 
 from corral.flow.errors import FlowTooLarge, InvalidYaml, Place
-from corral.flow.limits import MAX_SCALAR_CHARS, MAX_SOURCE_CHARS, MAX_YAML_DEPTH, MAX_YAML_NODES
+from corral.flow.limits import MAX_SCALAR_CHARACTERS, MAX_SOURCE_CHARACTERS, MAX_YAML_DEPTH, MAX_YAML_NODES
 
 # Its stub leaves types open.
 _parse = cast("Callable[..., Iterator[yaml.Event]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType]
@@ -67,8 +67,8 @@ def _events(source: str) -> Iterator[yaml.Event]:
 
 
 def _check_characters(source: str, file: str) -> None:
-    if len(source) > MAX_SOURCE_CHARS:
-        raise FlowTooLarge(f"{len(source):,} characters; a file may have {MAX_SOURCE_CHARS:,}", Place(file))
+    if len(source) > MAX_SOURCE_CHARACTERS:
+        raise FlowTooLarge(f"{len(source):,} characters; a file may have {MAX_SOURCE_CHARACTERS:,}", Place(file))
     if "\0" in source:
         raise InvalidYaml("contains a NUL character", Place(file, source.count("\n", 0, source.index("\0")) + 1))
     try:
@@ -125,9 +125,9 @@ class _Tree:
 
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> ScalarNode:
         text = str(event.value)
-        if len(text) > MAX_SCALAR_CHARS:
+        if len(text) > MAX_SCALAR_CHARACTERS:
             raise FlowTooLarge(
-                f"a value of {len(text):,} characters; {MAX_SCALAR_CHARS:,} are allowed", self._place(line)
+                f"a value of {len(text):,} characters; {MAX_SCALAR_CHARACTERS:,} are allowed", self._place(line)
             )
         if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
             raise InvalidYaml("an escape stands for NUL or for half of a surrogate pair", self._place(line))

@@ -7,7 +7,7 @@ from corral.flow.steps import step_count
 from workers.run.result import Checkpoint, RunStatus
 
 #: What the renewal has room for.
-_MAX_TEXT_CHARS = 500
+_MAX_TEXT_CHARACTERS = 500
 
 
 class Progress:
@@ -20,11 +20,11 @@ class Progress:
 
     def begin(self, number: int, command: FlowCommand) -> None:
         """`command` is about to begin, as step `number`."""
-        self._on_checkpoint(Checkpoint(number, self.steps_total, command.describe()[:_MAX_TEXT_CHARS], "running"))
+        self._on_checkpoint(Checkpoint(number, self.steps_total, command.describe()[:_MAX_TEXT_CHARACTERS], "running"))
 
     def end(self, number: int, command: FlowCommand) -> None:
         """`command`, begun as `number`, is over, with all that it holds: run, skipped or excused."""
         self.finished = number + step_count(command) - 1
 
     def close(self, status: RunStatus, text: str) -> None:
-        self._on_checkpoint(Checkpoint(self.finished, self.steps_total, text[:_MAX_TEXT_CHARS], status))
+        self._on_checkpoint(Checkpoint(self.finished, self.steps_total, text[:_MAX_TEXT_CHARACTERS], status))

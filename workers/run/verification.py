@@ -6,7 +6,7 @@ from corral.contract.goals import GoalVerification
 from corral.flow.condition import Condition
 from workers.run.failure import StepFailed
 from workers.run.goal_ending import Ending, interrupted
-from workers.run.result import MAX_REASON_CHARS
+from workers.run.result import MAX_REASON_CHARACTERS
 from workers.run.screen import Screen
 from workers.run.stop import Interrupted
 from workers.run.waits import unmet
@@ -30,4 +30,4 @@ async def verified(
     if amiss is None:
         return Ending("done"), GoalVerification(condition=described, holds=True)
     ending = Ending("failed", "task", f"the agent claims success, but this does not hold: {described}")
-    return ending, GoalVerification(condition=described, holds=False, reason=redact(amiss)[:MAX_REASON_CHARS])
+    return ending, GoalVerification(condition=described, holds=False, reason=redact(amiss)[:MAX_REASON_CHARACTERS])

@@ -8,13 +8,13 @@ from corral.flow.errors import InvalidCommand
 from corral.flow.fields import Fields
 
 _PACKAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+")
-_MAX_PACKAGE_CHARS = 255
+_MAX_PACKAGE_CHARACTERS = 255
 
 
 def read_package(fields: Fields, name: str) -> str | None:
     """An Android package name; it goes into the phone's shell, so nothing else may pass."""
     package = fields.text(name)
-    if package is not None and (len(package) > _MAX_PACKAGE_CHARS or not _PACKAGE.fullmatch(package)):
+    if package is not None and (len(package) > _MAX_PACKAGE_CHARACTERS or not _PACKAGE.fullmatch(package)):
         raise InvalidCommand(
             f"`{name}` is `{package[:60]}`", fields.place(name), allowed=("a package name such as com.example.app",)
         )

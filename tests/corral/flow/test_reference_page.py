@@ -5,7 +5,7 @@ import pytest
 
 from corral.flow.commands.keys import KEY_CODES
 from corral.flow.commands.union import SUPPORTED_COMMANDS
-from corral.flow.limits import MAX_COMMAND_NESTING, MAX_PATTERN_CHARS, MAX_STEPS
+from corral.flow.limits import MAX_COMMAND_NESTING, MAX_PATTERN_CHARACTERS, MAX_STEPS
 from corral.flow.parser import parse_flow
 from corral.flow.selector import ELEMENT_FIELDS
 from tests.corral.flow.test_commands import EXAMPLES
@@ -36,7 +36,7 @@ def test_the_page_names_the_keys_the_fields_of_elements_and_the_limits():
         assert f"`{field}`" in PAGE
     for key in KEY_CODES:
         assert key.split()[-1] in SECTIONS["pressKey"].lower()
-    for limit in (f"{MAX_STEPS:,}", str(MAX_COMMAND_NESTING), str(MAX_PATTERN_CHARS)):
+    for limit in (f"{MAX_STEPS:,}", str(MAX_COMMAND_NESTING), str(MAX_PATTERN_CHARACTERS)):
         assert limit in PAGE
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from corral.flow.errors import InvalidCommand, UndefinedVariable
-from corral.flow.limits import MAX_SCALAR_CHARS, MAX_VARIABLES
+from corral.flow.limits import MAX_SCALAR_CHARACTERS, MAX_VARIABLES
 from corral.flow.parser import parse_flow
 from tests.corral.flow.writing import command, flow, refusal
 
@@ -60,7 +60,7 @@ def test_a_file_takes_what_is_passed_before_its_own_defaults_and_those_before_th
         {"": "x"},
         {"true": "x"},
         {"A": "x\0"},
-        {"A": "x" * (MAX_SCALAR_CHARS + 1)},
+        {"A": "x" * (MAX_SCALAR_CHARACTERS + 1)},
         {f"A{n}": "x" for n in range(MAX_VARIABLES + 1)},
     ],
 )

@@ -2,7 +2,7 @@ import pytest
 
 from corral.flow import yaml_tree
 from corral.flow.errors import FlowTooLarge, InvalidYaml
-from corral.flow.limits import MAX_SCALAR_CHARS, MAX_SOURCE_CHARS, MAX_YAML_DEPTH, MAX_YAML_NODES
+from corral.flow.limits import MAX_SCALAR_CHARACTERS, MAX_SOURCE_CHARACTERS, MAX_YAML_DEPTH, MAX_YAML_NODES
 from corral.flow.parser import parse_flow
 from tests.corral.flow.writing import HEADER, command, refusal
 
@@ -60,12 +60,12 @@ def test_deep_nesting_is_an_error_and_no_crash(opening, times):
 
 def test_a_file_beyond_its_limit_is_refused():
     with pytest.raises(FlowTooLarge, match="characters"):
-        parse_flow("#" * (MAX_SOURCE_CHARS + 1))
+        parse_flow("#" * (MAX_SOURCE_CHARACTERS + 1))
 
 
 def test_a_value_beyond_its_limit_is_refused_and_one_at_it_is_not():
-    assert len(command(f"- inputText: {'x' * MAX_SCALAR_CHARS}").text) == MAX_SCALAR_CHARS
-    assert isinstance(refusal(f"- inputText: {'x' * (MAX_SCALAR_CHARS + 1)}"), FlowTooLarge)
+    assert len(command(f"- inputText: {'x' * MAX_SCALAR_CHARACTERS}").text) == MAX_SCALAR_CHARACTERS
+    assert isinstance(refusal(f"- inputText: {'x' * (MAX_SCALAR_CHARACTERS + 1)}"), FlowTooLarge)
 
 
 def test_very_many_values_are_refused():

@@ -1,6 +1,6 @@
 import pytest
 
-from corral.flow.limits import MAX_SOURCE_CHARS
+from corral.flow.limits import MAX_SOURCE_CHARACTERS
 from corral.goal.references import ElementIndex, ObservationId, filled
 from corral.goal.script import MAX_STEPS, InvalidScript, Repeat, Step, parse_script
 
@@ -111,7 +111,7 @@ def test_references_are_filled_in_when_they_are_known():
         ("- say: a\n  say: b", 2, "twice"),
         ("[" * 90, 1, "nested deeper"),
         ("- say: a\0", 1, "NUL"),
-        ("#" * (MAX_SOURCE_CHARS + 1), None, "characters"),
+        ("#" * (MAX_SOURCE_CHARACTERS + 1), None, "characters"),
         (f"- repeat: {MAX_STEPS}\n  steps:\n  - say: a\n  - say: b", 4, "more than 5,000 steps"),
         ("- repeat: 5000\n  steps:\n  - repeat: 5000\n    steps:\n    - say: a", 5, "more than 5,000 steps"),
     ],

@@ -7,7 +7,7 @@ from acp import RequestError
 from acp.schema import ResourceContentBlock, TextContentBlock
 
 #: Several hundred pages: no model takes more, and no goal needs it.
-MAX_PROMPT_CHARS = 500_000
+MAX_PROMPT_CHARACTERS = 500_000
 
 _INVALID_PARAMS = -32602
 
@@ -26,8 +26,8 @@ def text_of(blocks: Sequence[Any]) -> str:
     text = "\n".join(_text_of_block(block) for block in blocks).strip()
     if not text:
         raise invalid_params("the prompt is empty: say what is to be done")
-    if len(text) > MAX_PROMPT_CHARS:
-        raise invalid_params(f"the prompt has {len(text)} characters; {MAX_PROMPT_CHARS} are possible")
+    if len(text) > MAX_PROMPT_CHARACTERS:
+        raise invalid_params(f"the prompt has {len(text)} characters; {MAX_PROMPT_CHARACTERS} are possible")
     return text
 
 

@@ -9,7 +9,7 @@ from workers.agent.agent import Agent
 from workers.agent.messages import ToolCall, ToolMessage
 
 #: A title is one line in an editor.
-_TITLE_CHARS = 100
+_TITLE_CHARACTERS = 100
 
 
 def tool_call_id(turn: int, step: int, call_id: str) -> str:
@@ -21,7 +21,7 @@ def title_of(call: ToolCall) -> str:
     """The tool with its arguments, as far as one line goes."""
     arguments = " ".join(f"{name}={_short(value)}" for name, value in call.arguments.items())
     title = f"{call.tool} {arguments}".strip()
-    return title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1]}…"
+    return title if len(title) <= _TITLE_CHARACTERS else f"{title[: _TITLE_CHARACTERS - 1]}…"
 
 
 def kind_of(agent: Agent, tool: str) -> ToolKind:

@@ -35,7 +35,7 @@ _LOOK_SECONDS = 5.0
 
 #: Of texts, thoughts and arguments together: several times what the largest models may say in one answer. The libraries
 #: take the longer for each piece the more came before it, and all the runs of this host wait meanwhile.
-MAX_ANSWER_CHARS = 1_000_000
+MAX_ANSWER_CHARACTERS = 1_000_000
 #: No answer has dozens: each call is made on what the one before did to the screen.
 MAX_CALLS = 200
 
@@ -64,7 +64,7 @@ class AnswerStream:
         self._stream: StreamedResponse | None = None
         self._ended_calls: set[str] = set()
         self._calls_left = MAX_CALLS
-        self._chars_left = MAX_ANSWER_CHARS
+        self._chars_left = MAX_ANSWER_CHARACTERS
         self._defect: Exception | None = None
         self._received = Received()
         self._timer: asyncio.TimerHandle | None = None

@@ -17,7 +17,7 @@ from workers.agent.cancellation import TurnInterrupted
 from workers.agent.messages import ToolCall
 
 #: Its last words, for a model that pays for each: what an agent has to say at the end is a page.
-MAX_SAID_CHARS = 20_000
+MAX_SAID_CHARACTERS = 20_000
 #: Never `always`: what it may do is decided each time.
 _ONCE = {True: "allow_once", False: "reject_once"}
 
@@ -37,7 +37,7 @@ class RemoteClient:
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:  # noqa: ARG002  one session
         if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContentBlock):
-            self._said = (self._said + update.content.text)[-MAX_SAID_CHARS:]
+            self._said = (self._said + update.content.text)[-MAX_SAID_CHARACTERS:]
 
     async def request_permission(
         self, options: list[PermissionOption], session_id: str, tool_call: ToolCallUpdate, **_: Any

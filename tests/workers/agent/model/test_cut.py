@@ -223,7 +223,7 @@ async def a_call_after_the_other(exchange: Exchange) -> None:
     ],
 )
 async def test_an_answer_that_nobody_can_use_is_cut_off(handler, monkeypatch):
-    monkeypatch.setattr("workers.agent.model.stream.MAX_ANSWER_CHARS", 1000)
+    monkeypatch.setattr("workers.agent.model.stream.MAX_ANSWER_CHARACTERS", 1000)
     monkeypatch.setattr("workers.agent.model.stream.MAX_CALLS", 10)
     async with benched(handler) as bench:
         with pytest.raises(ModelFailed, match="longer than any") as failed:
