@@ -6,7 +6,11 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 #: Folders whose files share something that is dear to start, the dearest first: each folder goes to one process.
-TOGETHER = ("tests/journeys/", "tests/corral/stack/", "tests/control/jobs/")
+TOGETHER = (
+    *("tests/journeys/", "tests/corral/stack/", "tests/control/jobs/"),
+    # The libraries of models and of the protocol take seconds to import.
+    *("tests/workers/agent/model/", "tests/workers/agent/acp/"),
+)
 
 
 class ByFile(LoadScopeScheduling):

@@ -9,6 +9,7 @@ from tests.journeys.conftest import Site
 from tests.journeys.lab import ENDLESS, SHORT, Lab, actions_after, eventually
 
 A, B = "rack-a", "rack-b"
+UNENDED = "SELECT task_id FROM scheduled_tasks WHERE status NOT IN ('done', 'failed', 'cancelled')"
 
 
 def test_a_cancel_outlives_the_api_that_took_it(lab: Lab) -> None:
@@ -76,6 +77,8 @@ def test_a_report_that_was_saved_before_the_crash_is_recorded_once(site: Site, p
 
 
 def test_a_claim_whose_reply_was_lost_is_answered_again(lab: Lab) -> None:
+    # A task of the test before that waits for its next attempt would be claimed first.
+    eventually(lambda: lab.rows(UNENDED) == [], what="all other tasks ended")
     api = lab.program("api")
     api.stop()
     lab.start_api(CORRAL_FAILPOINTS="claim.committed=exit")

@@ -1,7 +1,11 @@
-"""What of agents runs in this event loop."""
+"""What of agents runs in this event loop, and how often races are."""
 
 import asyncio
+import os
 from typing import Any
+
+#: How often each race is run. `CORRAL_RACES=500` for a longer look than the suite has time for.
+RACE_TIMES = int(os.environ.get("CORRAL_RACES", "60"))
 
 
 def running_tasks() -> set[asyncio.Task[Any]]:

@@ -1,4 +1,4 @@
-"""Every race some hundred times, with random pauses at every seam; the seed of a failure is in its notes."""
+"""Every race again and again, with random pauses at every seam; the seed of a failure is in its notes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
+from tests.workers.agent.running import RACE_TIMES
 from tests.workers.agent.seams import SEAMS
 from tests.workers.agent.watched import CAUSES, Watched
 from workers.agent.cancellation import CancelSignal
 
 pytestmark = pytest.mark.anyio
 
-TIMES = 150
 #: A turn with its random pauses gives way about so often.
 TURN = 40
 
@@ -187,7 +187,7 @@ async def test_one_turn_at_once_a_balanced_log_and_no_lost_prompt_however_they_i
     tmp_path: Path, run: Callable[[Race], Awaitable[None]]
 ):
     outcomes = set[str]()
-    for seed in range(TIMES):
+    for seed in range(RACE_TIMES):
         race = Race(seed, tmp_path / f"{seed}.jsonl")
         try:
             await run(race)

@@ -5,7 +5,7 @@ import acp
 import pytest
 
 from tests.workers.agent.acp.client import DENIED, chosen, served
-from tests.workers.agent.running import running_tasks
+from tests.workers.agent.running import RACE_TIMES, running_tasks
 from tests.workers.agent.subagents.scripts import Moves, TapTool, call, calls, finish, last_end, results, say
 from workers.agent.subagents.spawn import SpawnAgent
 
@@ -144,7 +144,7 @@ async def test_the_calls_of_a_subagent_are_asked_for_too_and_say_whose_they_are(
 
 
 async def test_a_question_can_be_cancelled_at_any_moment():
-    for seed in range(60):
+    for seed in range(RACE_TIMES):
         chance, tap = random.Random(seed), TapTool()  # noqa: S311  where it stops
 
         async def answer(chance=chance):

@@ -5,7 +5,7 @@ import acp
 import pytest
 
 from tests.workers.agent.acp.client import served
-from tests.workers.agent.running import running_tasks
+from tests.workers.agent.running import RACE_TIMES, running_tasks
 from tests.workers.agent.subagents.scripts import Moves, TapTool, call, finish, hang, last_end, say
 from workers.agent.budget import Limits
 from workers.agent.cancellation import DISPOSED, USER
@@ -338,7 +338,7 @@ async def test_a_malformed_message_harms_nobody(message, caplog):
 @pytest.mark.parametrize("how", ["cancel", "go away"])
 async def test_at_any_moment_the_stop_reason_comes_last_and_nothing_is_left(how):
     reasons = set()
-    for seed in range(60):
+    for seed in range(RACE_TIMES):
         chance = random.Random(seed)  # noqa: S311  where it stops
         model = Streaming(agent=[call("tap"), say("One two three four."), call("tap"), finish(), say("Again.")])
         async with served(model) as acp_:

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from tests.workers.agent.running import running_tasks
+from tests.workers.agent.running import RACE_TIMES, running_tasks
 from tests.workers.agent.subagents.scripts import (
     Moves,
     TapTool,
@@ -430,7 +430,7 @@ async def _with_yields(_request, signal, *, chance, move):
 @pytest.mark.parametrize("how", ["cancel", "dispose", "cancel, then dispose"])
 async def test_a_cancel_at_any_moment_leaves_nothing_running_and_both_logs_balanced(how):
     ends, before = set(), running_tasks()
-    for seed in range(150):
+    for seed in range(RACE_TIMES):
         chance = random.Random(seed)  # noqa: S311  where it yields
 
         def yielding(move, chance=chance):
