@@ -93,7 +93,7 @@ def _agent(
             *([AskAgent(options.asked_agent)] if options.asked_agent else []),
         ],
         system_prompt=prompt,
-        session=Session(sessions / f"{uuid7()}.jsonl", redact=secrets.redacted),
+        session=Session(sessions / f"{uuid7()}.jsonl", redact=secrets.redacted if secrets else None),
         hooks=hooks,
         limits=Limits(steps=options.max_steps),
     )

@@ -93,7 +93,10 @@ class Agent:
         self._status_listeners.add(listener)
 
     def on_event(self, listener: Callable[[AgentEvent], None]) -> None:
-        """Tells the listener what is recorded, and the pieces of answers while they stream. It must not block."""
+        """Tells the listener what is recorded and, unless the session is redacted, the pieces of answers as they come.
+
+        It must not block.
+        """
         self._event_listeners.add(listener)
 
     def prompt(self, text: str) -> Prompt:

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 from workers.agent.hooks import RequestConfig, StepResult, unchanged
 from workers.agent.messages import AssistantMessage, UserMessage
-from workers.agent.model.interface import Answer, ModelErrorCode, ModelFailed, ModelRequest, ToolSpec, Usage
+from workers.agent.model.interface import (
+    Answer,
+    AnswerDelta,
+    ModelErrorCode,
+    ModelFailed,
+    ModelRequest,
+    ToolSpec,
+    Usage,
+)
 from workers.agent.place import Place
 from workers.agent.session import events
 from workers.agent.tool_calls import ToolCalls
@@ -105,8 +113,11 @@ class Step:
         return answer.message
 
     async def _ask(self, request: ModelRequest) -> Answer:
+        agent = self._agent
+        # What must be redacted could lie across two pieces: then an answer is told when it is whole.
+        on_delta = _untold if agent.session.is_redacted else agent.tell
         try:
-            answer = await self._agent.model.generate(request, self._signal, self._agent.tell)
+            answer = await agent.model.generate(request, self._signal, on_delta)
         except ModelFailed as failed:
             self._spend(failed.usage)
             raise
@@ -121,6 +132,10 @@ class Step:
     def _keep(self, message: AssistantMessage) -> None:
         if message.parts:
             self._agent.record(events.MessageAdded(turn=self._place.turn, step=self._place.step, message=message))
+
+
+def _untold(_delta: AnswerDelta) -> None:
+    pass
 
 
 def _spec(tool: AnyTool) -> ToolSpec:

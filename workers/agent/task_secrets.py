@@ -45,6 +45,10 @@ class Secrets:
         forms = {form: name for name, value in self._values.items() for form in _forms_of(value)}
         self._forms = [(form, _pattern(form), name) for form, name in forms.items()]
 
+    def __bool__(self) -> bool:
+        """There is something to redact."""
+        return bool(self._values)
+
     def value_of(self, name: str) -> str:
         """The value, for the keystroke. Raises `SecretNotGranted`."""
         if name not in self.names:

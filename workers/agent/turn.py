@@ -81,7 +81,7 @@ class Turn:
             self._log_unless(error, TurnInterrupted, *_NAMED)
             return TurnOutcome("aborted", self._text, reason=reason), events.Aborted()
         self._log_unless(error, *_NAMED)
-        message = str(error)
+        message = self.agent.session.redacted(str(error))
         match error:
             case BudgetSpent(kind=budget):
                 durable = events.BudgetExceeded(budget=budget, message=message)
@@ -102,7 +102,7 @@ class Turn:
 
     @property
     def _text(self) -> str:
-        return self._last.message.text if self._last else ""
+        return self.agent.session.redacted(self._last.message.text) if self._last else ""
 
     async def _work(self) -> None:
         agent, place, signal = self.agent, Place(self.number), self.signal

@@ -109,7 +109,7 @@ class TaskRunner:
             self._model,
             tools=[*self._device_tools(), SpawnAgent(system_prompt=prompt), *self._more_tools],
             system_prompt=prompt,
-            session=Session(self._session_folder / LOG_NAME, redact=self._secrets.redacted),
+            session=Session(self._session_folder / LOG_NAME, redact=self._secrets.redacted if self._secrets else None),
             hooks=hooks,
             limits=self._goal.limits,
         )

@@ -92,6 +92,15 @@ class Session:
         self._shown = {sha256: self._shown[sha256] for sha256 in shown}
         return messages, dict(self._shown)
 
+    @property
+    def is_redacted(self) -> bool:
+        """Something of what is recorded may be replaced."""
+        return self._redact is not None
+
+    def redacted(self, text: str) -> str:
+        """The text as it would be recorded."""
+        return text if self._redact is None else self._redact(text)
+
     def new_child(self, *, history: Iterable[Message] = (), forked_from: str | None = None) -> "Session":
         """A session for an agent that this one's agent started: redacted the same, and logged beside it.
 

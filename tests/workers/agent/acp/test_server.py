@@ -358,5 +358,5 @@ async def test_at_any_moment_the_stop_reason_comes_last_and_nothing_is_left(how)
             else:
                 await acp_.transport.close()
                 await acp_.serving
-                await asyncio.wait({prompting})
+                await asyncio.gather(prompting, return_exceptions=True)
     assert how == "go away" or reasons == {"cancelled", "end_turn"}
