@@ -16,7 +16,7 @@ from control.store.database import Transaction
 from corral.contract.goals import AGENT_LABEL, GOALS_LABEL
 from corral.contract.history import AttemptList, AttemptView, TaskEventList, TaskEventView
 from corral.contract.task_status import TaskStatus
-from corral.contract.tasks import Requirement, RequirementOperator, TaskDetail, TaskPage
+from corral.contract.tasks import Requirement, TaskDetail, TaskPage
 
 #: Labels that the author of a goal may never have written.
 _MEANT = {
@@ -133,7 +133,7 @@ def waiting_reason(tx: Transaction, requires: list[Requirement]) -> str:
         return "no device is known yet: start a host with `corral host`"
     suiting = [row for row in known if not unmet(requires, device_labels(row))]
     if not suiting:
-        wanted = ", ".join(_in_words(requirement) for requirement in requires)
+        wanted = ", ".join(requirement.describe() for requirement in requires)
         meant = "".join(f"; {_MEANT[one.label]}" for one in requires if one.label in _MEANT)
         return f"none of the {len(known)} known devices has what the task requires: {wanted}{meant}"
     usable = [row for row in suiting if row["is_online"] and not row["is_draining"]]
@@ -142,17 +142,6 @@ def waiting_reason(tx: Transaction, requires: list[Requirement]) -> str:
     if all(row["task_id"] for row in usable):
         return f"all {len(usable)} devices that suit the task are busy"
     return "a device is free: the task is about to be assigned"
-
-
-def _in_words(requirement: Requirement) -> str:
-    label, value = requirement.label, requirement.value
-    match requirement.op:
-        case RequirementOperator.EQ:
-            return f"{label}={value}"
-        case RequirementOperator.IN:
-            return f"{label} in {', '.join(value or [])}"
-        case RequirementOperator.EXISTS:
-            return f"has {label}"
 
 
 def _token(task_id: UUID, parameters: dict[str, Any]) -> str:

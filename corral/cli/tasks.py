@@ -11,7 +11,7 @@ from corral.cli.goal_words import goal_facts
 from corral.cli.host_names import id_of_host
 from corral.cli.options import Json, TaskId, pairs
 from corral.cli.output import one_line, plain, print_json, print_table, stderr, stdout
-from corral.cli.words import age, instant, labels, length, progress, requirement, seconds_between, status_word, steps
+from corral.cli.words import age, instant, labels, length, progress, seconds_between, status_word, steps
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskDetail, TaskView
 
@@ -107,7 +107,7 @@ def _facts(task: TaskDetail) -> dict[str, Text | str | None]:
         "reason": task.failure_reason,
         **goal_facts(task),
         "labels": labels(task.labels),
-        "requires": ", ".join(map(requirement, task.requires)),
+        "requires": ", ".join(need.describe() for need in task.requires),
         "batch": task.batch_id,
         "created": f"{instant(task.created_at)} by {task.created_by}",
         "started": instant(task.started_at),

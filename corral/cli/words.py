@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from rich.text import Text
 
 from corral.contract.task_status import TaskStatus
-from corral.contract.tasks import Requirement, RequirementOperator, TaskView
+from corral.contract.tasks import TaskView
 
 _STYLES = {
     TaskStatus.QUEUED: "dim",
@@ -72,17 +72,6 @@ def instant(at: datetime | None) -> str:
 
 def labels(values: dict[str, str]) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
-
-
-def requirement(need: Requirement) -> str:
-    """`model=Pixel 9`, `model in Pixel 8, Pixel 9`, `has sim`."""
-    match need.op:
-        case RequirementOperator.EQ:
-            return f"{need.label}={need.value}"
-        case RequirementOperator.IN:
-            return f"{need.label} in {', '.join(need.value or [])}"
-        case RequirementOperator.EXISTS:
-            return f"has {need.label}"
 
 
 def steps(task: TaskView) -> str:

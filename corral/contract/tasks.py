@@ -55,6 +55,16 @@ class Requirement(Strict):
             case _:
                 return self
 
+    def describe(self) -> str:
+        """In words: `model=Pixel 9`, `model in Pixel 8, Pixel 9`, `has sim`."""
+        match self.op:
+            case RequirementOperator.EQ:
+                return f"{self.label}={self.value}"
+            case RequirementOperator.IN:
+                return f"{self.label} in {', '.join(self.value or [])}"
+            case RequirementOperator.EXISTS:
+                return f"has {self.label}"
+
 
 class TaskSubmission(Strict):
     """The body of `POST /v1/tasks`."""
