@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.workers.device.waiting import is_listed, until
+from tests.workers.device.connected import connected
 from workers.device.device import Device
 from workers.phone.phone import Phone
 from workers.phone.server import PhoneServer
@@ -21,13 +21,8 @@ def phone() -> Phone:
 @pytest.fixture
 async def served(phone, adb_server) -> AsyncIterator[PhoneServer]:
     """The phone behind its own adbd, connected to the adb server."""
-    server = PhoneServer(phone)
-    await server.start()
-    await adb_server.connect(server.address)
-    await until(lambda: is_listed(adb_server, server.address, "device"))
-    yield server
-    await adb_server.disconnect(server.address)
-    await server.stop()
+    async with connected(phone, adb_server) as server:
+        yield server
 
 
 @pytest.fixture

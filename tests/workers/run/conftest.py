@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.device.waiting import is_listed, until
+from tests.workers.device.connected import connected
 from workers.device.adb_server import AdbServer
 from workers.device.device import Device
 from workers.phone.app.description import load_app
@@ -17,13 +17,8 @@ DEMO_APP = Path(__file__).parents[2] / "apps" / "com.example.example.yaml"
 
 @pytest.fixture(scope="session")
 async def demo_phone_server(adb_server) -> AsyncIterator[tuple[AdbServer, PhoneServer]]:
-    phone = PhoneServer(Phone("DEMO", apps=[load_app(DEMO_APP)]))
-    await phone.start()
-    await adb_server.connect(phone.address)
-    await until(lambda: is_listed(adb_server, phone.address, "device"))
-    yield adb_server, phone
-    await adb_server.disconnect(phone.address)
-    await phone.stop()
+    async with connected(Phone("DEMO", apps=[load_app(DEMO_APP)]), adb_server) as phone:
+        yield adb_server, phone
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from corral.flow.condition import parse_condition
-from tests.workers.device.waiting import is_listed, until
+from tests.workers.device.connected import connected
 from workers.agent.budget import Limits
 from workers.agent.model.script_planner import script_model
 from workers.device.device import Device
@@ -23,13 +23,8 @@ SCRIPT = Path(__file__).parents[3] / "examples" / "goals" / "write_a_note.yaml"
 
 @pytest.fixture
 async def notes_phone(adb_server) -> AsyncIterator[PhoneServer]:
-    phone = PhoneServer(Phone("NOTES", apps=[load_app(Path(BUILT_IN_APPS) / "notes.yaml")]))
-    await phone.start()
-    await adb_server.connect(phone.address)
-    await until(lambda: is_listed(adb_server, phone.address, "device"))
-    yield phone
-    await adb_server.disconnect(phone.address)
-    await phone.stop()
+    async with connected(Phone("NOTES", apps=[load_app(BUILT_IN_APPS / "notes.yaml")]), adb_server) as phone:
+        yield phone
 
 
 async def test_a_form_of_five_fields_is_filled_in_submitted_and_verified(adb_server, notes_phone, tmp_path):

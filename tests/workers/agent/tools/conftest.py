@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.workers.agent.tools.calls import Toolbox
+from tests.workers.device.connected import connected
 from tests.workers.device.waiting import is_listed, until
 from workers.agent.task_secrets import Secrets
 from workers.device.device import Device
@@ -17,13 +18,8 @@ SECRETS = Secrets({"CODE": "tr0ub4dor&3", "OF_ANOTHER": "nobody's business"}, al
 
 @pytest.fixture(scope="session")
 async def notes_server(adb_server) -> AsyncIterator[PhoneServer]:
-    server = PhoneServer(Phone("NOTES", apps=load_apps([BUILT_IN_APPS])))
-    await server.start()
-    await adb_server.connect(server.address)
-    await until(lambda: is_listed(adb_server, server.address, "device"))
-    yield server
-    await adb_server.disconnect(server.address)
-    await server.stop()
+    async with connected(Phone("NOTES", apps=load_apps([BUILT_IN_APPS])), adb_server) as server:
+        yield server
 
 
 @pytest.fixture
