@@ -9,6 +9,7 @@ belongs to one event loop; it is not for other threads.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, cast
@@ -188,6 +189,13 @@ async def contained(awaited: Awaitable[T]) -> T:
         if task is None or task.cancelling():
             raise
         raise StrayCancellation(StrayCancellation.__doc__) from error
+
+
+async def pause_unless_aborted(seconds: float, signal: CancelSignal) -> None:
+    """Waits for `seconds`, or less if the signal fires before; leaves nothing behind that still waits."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await signal.wait()
 
 
 def agent_interrupt_reason_of(signal: CancelSignal) -> AgentInterruptReason | None:

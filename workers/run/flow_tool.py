@@ -9,6 +9,7 @@ from pydantic import Field
 from corral.flow.flow import Flow
 from workers.agent.cancellation import CancelSignal
 from workers.agent.hooks import FlowRequest
+from workers.agent.tools.failures import OBSERVE_FIRST
 from workers.agent.tools.sight import Sight
 from workers.agent.tools.tool import Arguments, Tool, ToolCode, ToolOutcome, ToolRequest
 from workers.device.outcome import ENDING_CODES
@@ -84,7 +85,7 @@ def _outcome(path: str, run: RunResult) -> ToolOutcome:
     steps = f"{run.steps_finished} of {run.steps_total} steps"
     match run.status:
         case "done":
-            return ToolOutcome("done", f"Flow {path} is done: {steps}. Observe before you use an index again.")
+            return ToolOutcome("done", f"Flow {path} is done: {steps}. {OBSERVE_FIRST}")
         case "failed":
             # A phone that is lost to the flow is lost to the agent.
             code = run.code if run.code in ENDING_CODES else ToolCode.FLOW_FAILED

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from workers.agent.acp.interruptible import until_aborted
 from workers.agent.cancellation import CancelSignal
 
 
@@ -17,16 +18,7 @@ class DeviceTurns:
 
     async def take(self, signal: CancelSignal) -> None:
         """Returns when the device is the caller's. Raises `TurnInterrupted`: it is not, and nobody waits any more."""
-        taking = asyncio.create_task(self._lock.acquire())
-        forget = signal.on_abort(taking.cancel)
-        try:
-            await taking
-        except asyncio.CancelledError:
-            # Cancelled by the signal, or this very task was: then that goes on.
-            signal.check()
-            raise
-        finally:
-            forget()
+        await until_aborted(self._lock.acquire(), signal)
 
     def give_back(self) -> None:
         self._lock.release()

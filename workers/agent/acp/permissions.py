@@ -1,12 +1,11 @@
 """The user's permission for what changes something: asked for in the client, under the turn's signal."""
 
-import asyncio
-
 import structlog
 from acp import RequestError, RequestPermissionResponse
 from acp.interfaces import Client
 from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
 
+from workers.agent.acp.interruptible import until_aborted
 from workers.agent.acp.tool_calls import kind_of, title_of, tool_call_id
 from workers.agent.acp.updates import Updates
 from workers.agent.agent import Agent
@@ -35,16 +34,8 @@ class Permissions:
         """Raises `TurnInterrupted`: the turn ended before there was an answer. Nobody waits for one any more."""
         if call.tool in self._allowed_tools:
             return Approval(is_granted=True)
-        asking = asyncio.create_task(self._ask_client(agent, place, call), name=f"permission {call.call_id}")
         # A client should answer `cancelled` at a cancel. Whether it does or not, the question ends here.
-        forget = signal.on_abort(asking.cancel)
-        try:
-            return await asking
-        except asyncio.CancelledError:
-            signal.check()
-            raise
-        finally:
-            forget()
+        return await until_aborted(self._ask_client(agent, place, call), signal, name=f"permission {call.call_id}")
 
     async def _ask_client(self, agent: Agent, place: Place, call: ToolCall) -> Approval:
         # The client has heard of the call before it is asked about it.

@@ -1,14 +1,12 @@
 """Any model of pydantic-ai as the loop's `AgentModel`: streams, and asks again where that makes sense."""
 
-import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 import structlog
 from pydantic_ai.models import Model
 
-from workers.agent.cancellation import CancelSignal
+from workers.agent.cancellation import CancelSignal, pause_unless_aborted
 from workers.agent.messages import AnswerPart, AssistantMessage
 from workers.agent.model.connections import Connections
 from workers.agent.model.failures import Failure, shown
@@ -79,9 +77,7 @@ class PydanticAIModel:
             if received.has_sent_deltas:
                 on_delta(AnswerDelta(is_restart=True))
             log.info("model.retry", model=self.name, code=answer.code, attempt=attempt, wait_seconds=wait_seconds)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait_seconds):
-                    await signal.wait()
+            await pause_unless_aborted(wait_seconds, signal)
         return _interrupted((), usage)
 
     async def _ask(self, request: ModelRequest, signal: CancelSignal, on_delta: OnDelta) -> Received:

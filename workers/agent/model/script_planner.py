@@ -1,7 +1,5 @@
 """The planner that plays a script: goals without a network and without a bill, for demonstrations and for tests."""
 
-import asyncio
-import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -9,7 +7,7 @@ from typing import Any, cast
 
 from corral.goal.references import ElementIndex, ObservationId, Reference, filled
 from corral.goal.script import Script, Step, parse_script
-from workers.agent.cancellation import CancelSignal
+from workers.agent.cancellation import CancelSignal, pause_unless_aborted
 from workers.agent.messages import AnswerPart, AssistantMessage, Message, TextPart, ToolCall, ToolMessage
 from workers.agent.model.interface import (
     Answer,
@@ -83,9 +81,7 @@ class ScriptPlanner:
 
     async def _think(self, seconds: float, deadline_at: float | None, signal: CancelSignal) -> None:
         left = seconds if deadline_at is None else min(seconds, deadline_at - self._clock())
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(left, 0)):
-                await signal.wait()
+        await pause_unless_aborted(max(left, 0), signal)
         if not signal.is_aborted and deadline_at is not None and self._clock() >= deadline_at:
             raise ModelFailed(ModelErrorCode.TIMEOUT, "the time of this goal ended before the script had answered")
 

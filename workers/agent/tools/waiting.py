@@ -1,9 +1,6 @@
 """Waits that end when the turn does."""
 
-import asyncio
-import contextlib
-
-from workers.agent.cancellation import CancelSignal
+from workers.agent.cancellation import CancelSignal, pause_unless_aborted
 from workers.clock import boot_seconds
 
 
@@ -12,8 +9,6 @@ async def pause_or_abort(seconds: float, signal: CancelSignal) -> None:
     end = boot_seconds() + seconds
     signal.check()
     while (left := end - boot_seconds()) > 0:
-        with contextlib.suppress(TimeoutError):
-            # The timer of the loop stands still while the machine sleeps.
-            async with asyncio.timeout(min(left, 1.0)):
-                await signal.wait()
+        # The timer of the loop stands still while the machine sleeps.
+        await pause_unless_aborted(min(left, 1.0), signal)
         signal.check()
