@@ -198,7 +198,7 @@ class Agent:
         self._cancellation = cancellation = TurnCancellation()
         try:
             self._set_status("running")
-            if cancellation.signal.is_aborted or not self.queue.has_prompts:
+            if cancellation.signal.is_aborted:
                 # A listener of `running` cancelled what was queued. What it prompted instead gets a fresh holder.
                 return
             prompt = self.queue.take()
