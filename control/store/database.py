@@ -51,6 +51,7 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._statements = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @classmethod
     def connect(cls, url: str, *, pool_size: int, application_name: str) -> "Database":
@@ -81,6 +82,14 @@ class Database:
     def transaction(self) -> Generator[Transaction]:
         """One transaction: committed at the end of the block, rolled back when the block raises."""
         with self._engine.begin() as connection:
+            transaction = Transaction(connection)
+            yield transaction
+        transaction.committed()
+
+    @contextmanager
+    def statement(self) -> Generator[Transaction]:
+        """For single statements, each its own transaction: one trip to Postgres where `transaction` takes three."""
+        with self._statements.connect() as connection:
             transaction = Transaction(connection)
             yield transaction
         transaction.committed()

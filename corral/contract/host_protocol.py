@@ -3,9 +3,10 @@
     host                                   control plane
      │ register(join token) ──────────────► host id, credential          once in the life of a host
      │ heartbeat(incarnation, devices) ───► draining?                    every few seconds
-     │ claim(claim_id, free devices) ─────► assignment, or nothing       a long poll of at most 25 s
-     │ renew(progress, cancel_seen) ──────► remaining ms, cancel_requested    a third of a lease apart
-     │ artifacts …  result(status) ───────► recorded | already_recorded       repeated until acknowledged
+     │ claim(claim_id, free devices) ─────► assignments, or nothing      a long poll of at most 25 s
+     │ renew(progress, cancel_seen) ──────► remaining ms, cancel_requested    one lease, answered at once
+     │ renew(leases, wait_ms) ────────────► the same for each lease      held until one is cancelled or lost
+     │ artifacts …  result(status) ───────► recorded | already_recorded  repeated until acknowledged
 
 `cancel_requested` is a level: it is in every reply about a lease until the task has ended. Times are remaining
 milliseconds; the host counts them from the moment at which it *sent* the request, so no two clocks are compared.
@@ -26,6 +27,11 @@ from corral.contract.tasks import Progress, TaskKind
 
 #: A claim may be held open this long: below the idle limits of common proxies (30 s).
 MAX_CLAIM_HOLD_MS = 25_000
+#: The same for a renewal of all leases of a host.
+MAX_RENEWAL_HOLD_MS = 25_000
+#: More phones than anybody connects to one machine; a larger host renews in several requests.
+MAX_LEASES_IN_A_RENEWAL = 256
+MAX_ASSIGNMENTS_IN_A_CLAIM = 64
 
 
 def _percent(level: int | None) -> int | None:
@@ -89,6 +95,9 @@ class ClaimRequest(Tolerant):
     incarnation: UUID
     free_devices: list[str] = Field(description="Serials of devices whose last run has settled and was acknowledged.")
     wait_ms: int = Field(default=MAX_CLAIM_HOLD_MS, ge=0, le=MAX_CLAIM_HOLD_MS)
+    max_assignments: int = Field(
+        default=1, ge=1, le=MAX_ASSIGNMENTS_IN_A_CLAIM, description="How many tasks one answer may carry."
+    )
 
 
 class Assignment(Tolerant):
@@ -117,7 +126,15 @@ class Assignment(Tolerant):
 
 class ClaimReply(Tolerant):
     assignment: Assignment | None
-    held_ms: int = Field(description="How long the request was held before the lease was written.")
+    further_assignments: list[Assignment] = Field(
+        default_factory=list[Assignment], description="For other devices, where the request asked for more than one."
+    )
+    held_ms: int = Field(description="How long the request was held before the leases were written.")
+
+    @property
+    def assignments(self) -> list[Assignment]:
+        """All of them, each for a device of its own."""
+        return [*([self.assignment] if self.assignment else []), *self.further_assignments]
 
 
 class LeaseRenewalRequest(Tolerant):
@@ -139,6 +156,50 @@ class LeaseRenewalResponse(Tolerant):
     cancel_requested: bool = False
 
 
+class HeldLease(Tolerant):
+    """One lease in a renewal of all leases of a host."""
+
+    lease_id: UUID
+    progress: Progress | None = None
+    cancel_seen: bool = Field(
+        default=False, description="The cancel of this task is known: it is no news that would end the wait."
+    )
+
+
+class HostRenewalRequest(Tolerant):
+    """`POST hosts/{host_id}/renew`: all leases of a host in one request.
+
+    It is held open for up to `wait_ms`, and answered early when one of the leases is cancelled or lost. A later request
+    of the same host lets an earlier one go.
+    """
+
+    leases: list[HeldLease] = Field(min_length=1, max_length=MAX_LEASES_IN_A_RENEWAL)
+    wait_ms: int = Field(default=0, ge=0, le=MAX_RENEWAL_HOLD_MS)
+
+
+class RenewedLease(Tolerant):
+    """What became of one lease: `renewed`, or `stale` when it has ended or is another host's."""
+
+    status: Literal["renewed", "stale"]
+    lease_id: UUID
+    lease_expires_at: datetime | None = Field(
+        default=None, description="By Postgres' clock, for people; a host counts `lease_remaining_ms`."
+    )
+    lease_remaining_ms: int = 0
+    cancel_requested: bool = False
+
+
+class HostRenewalResponse(Tolerant):
+    """One entry for each lease of the request, in its order."""
+
+    leases: list[RenewedLease]
+    held_ms: int = Field(description="How long the request was held before the leases were renewed.")
+    renew_after_ms: int = Field(description="0 when the next request will be held again.")
+    other_leases: list[UUID] = Field(
+        default_factory=list[UUID], description="Leases that the control plane believes this host to have as well."
+    )
+
+
 class TerminalResultRequest(Tolerant):
     """`POST leases/{lease_id}/result`: what came of the run. The control plane makes the task's status of it."""
 
@@ -150,12 +211,19 @@ class TerminalResultRequest(Tolerant):
     stopped_by: StoppedBy | None = None
     result: dict[str, Any] | None = None
     progress: Progress | None = None
+    next_claim: ClaimRequest | None = Field(
+        default=None,
+        description="A claim for the device that this report frees, answered in the same reply and never held.",
+    )
 
 
 class TerminalResultResponse(Tolerant):
     status: Literal["recorded", "already_recorded"]
     task_id: UUID
     task_status: str
+    claimed: ClaimReply | None = Field(
+        default=None, description="The answer to `next_claim`; missing where it was not asked or not looked at."
+    )
 
 
 class ArtifactStored(Tolerant):
