@@ -171,7 +171,8 @@ task_attempts = Table(
     _json("report", nullable=True),
     PrimaryKeyConstraint("task_id", "attempt"),
     UniqueConstraint("lease_id"),
-    UniqueConstraint("host_id", "claim_id"),
+    # One claim may begin several attempts, but never two of one task.
+    UniqueConstraint("host_id", "claim_id", "task_id"),
     _one_of("status", AttemptStatus),
 )
 
