@@ -16,6 +16,8 @@ NAMES = frozenset(
         "claim.committed",
         "renew.committed",
         "cancel.committed",
+        "cancel.marking",
+        "cache.filling",
         "result.committed",
         "result.spooled",
         "result.acknowledged",

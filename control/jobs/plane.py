@@ -28,7 +28,7 @@ def open_plane(
     return Plane(
         database=Database.connect(database_url, pool_size=pool_size, application_name=application_name),
         doorbell=CeleryDoorbell(redis_url),
-        wakeups=RedisWakeups(redis_url),
+        wakeups=RedisWakeups(redis_url, lease_seconds=timing.lease_seconds),
         artifacts=ArtifactFolder(artifacts_folder),
         timing=timing,
     )

@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from control.artifacts import ArtifactFolder
+from control.signals.words import LeaseOf
 from control.store.database import Database
 
 
@@ -24,9 +25,20 @@ class Doorbell(Protocol):
 
 
 class Wakeups(Protocol):
-    """Tells waiting claims that there may be something for them. It never raises, and may be lost."""
+    """Tells the API processes what was committed. It never raises, is bounded in time, and may be lost."""
 
-    def wake_hosts(self, host_ids: Iterable[UUID]) -> None: ...
+    def wake_hosts(self, host_ids: Iterable[UUID]) -> None:
+        """There may be something to claim for these hosts."""
+
+    def tell_cancels(self, leases: Iterable[LeaseOf]) -> bool:
+        """Somebody wants the tasks of these leases stopped. False where it was not taken, and is to be said again."""
+        ...
+
+    def tell_leases_ended(self, leases: Iterable[LeaseOf]) -> None:
+        """These leases are over: finished, reaped or released."""
+
+    def drop_tokens(self, token_ids: Iterable[str]) -> None:
+        """What was verified for `key:<id>` or `host:<id>` is void."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,11 @@ class Breaker:
         self._failed_first_at: float | None = None
         self._rests_until = 0.0
 
+    @property
+    def is_resting(self) -> bool:
+        """Whether the last attempt failed, and nothing has worked since."""
+        return self._failed_first_at is not None
+
     def attempt(self, action: Callable[[], T], *, otherwise: T) -> T:
         """What the action answers; `otherwise` where it failed or was not tried. Never raises."""
         if not self._may_try():

@@ -42,12 +42,12 @@ def redis_url(url: str) -> str:
     return f"{_SCHEMES[scheme]}://{rest}"
 
 
-def sending_client(url: str) -> redis.Redis:
+def sending_client(url: str, *, limit_seconds: float = SEND_LIMIT_SECONDS) -> redis.Redis:
     """A client for requests that cannot wait. Safe to share between threads, made in the process that uses it."""
     return redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - redis-py leaves its kwargs untyped
         redis_url(url),
-        socket_timeout=SEND_LIMIT_SECONDS,
-        socket_connect_timeout=SEND_LIMIT_SECONDS,
+        socket_timeout=limit_seconds,
+        socket_connect_timeout=limit_seconds,
         socket_keepalive=True,
         # Once more, because the first use of a pooled connection finds out that the server was restarted. A server
         # that is silent is not asked again: that would double the wait.

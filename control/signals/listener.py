@@ -1,16 +1,17 @@
-"""Hears wake-ups and passes them on to the claims that wait in this process.
+"""Hears what the processes tell each other, and passes it on within this one.
 
-    RedisWakeups ──► channel corral:hosts ──► WakeupListener.run() ──► Waiter of host A, Waiter of host B …
+    RedisWakeups ──► channel corral:wakeups ──► WakeupListener.run() ──► waiting claims, held renewals, verified tokens
 
-A wake-up can be lost: a waiter is always told how long to wait at most, and while the channel is not connected that is
-shorter. Whenever the connection comes or goes all waiters wake, for what was published in between is not known.
+A word can be lost: whoever waits is always told how long to wait at most, and while the channel is not connected that
+is shorter. Whenever the connection comes or goes all waiters wake and whoever asked is told of a gap, for what was
+published in between is not known.
 """
 
 import asyncio
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from uuid import UUID
 import structlog
 
 from control.signals.client import LISTEN_HEALTH_SECONDS, listening_client
-from control.signals.wakeups import HOSTS_CHANNEL
+from control.signals.words import CHANNEL, read_words
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -32,7 +33,7 @@ RECONNECT_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0)
 
 
 class Waiter:
-    """One claim that waits. Clear it before looking for work, so that what comes during the look is not missed."""
+    """One request that waits. Clear it before looking, so that what comes during the look is not missed."""
 
     def __init__(self) -> None:
         self._woken = asyncio.Event()
@@ -56,6 +57,8 @@ class WakeupListener:
     def __init__(self, url: str) -> None:
         self._url = url
         self._waiters: defaultdict[UUID, set[Waiter]] = defaultdict(set)
+        self._hearers: dict[str, Callable[[str], None]] = {"work": self._wake_host}
+        self._told_of_gaps: list[Callable[[], None]] = []
         self.is_connected = False
         self.is_ending = False
 
@@ -63,6 +66,14 @@ class WakeupListener:
     def recheck_seconds(self) -> float:
         """How long a claim may wait before it looks again unasked."""
         return RECHECK_SECONDS if self.is_connected else DEAF_RECHECK_SECONDS
+
+    def hear(self, kind: str, hearer: Callable[[str], None]) -> None:
+        """Have `hearer` called with what follows each word of this kind. A ValueError of it skips the word."""
+        self._hearers[kind] = hearer
+
+    def tell_gaps(self, told: Callable[[], None]) -> None:
+        """Have `told` called whenever words may have been missed, and when waiting is over."""
+        self._told_of_gaps.append(told)
 
     @contextmanager
     def waiting_for(self, host_id: UUID) -> Generator[Waiter]:
@@ -77,9 +88,9 @@ class WakeupListener:
                 del self._waiters[host_id]
 
     def end_holds(self) -> None:
-        """Let every waiting claim answer now, and no later one wait: the process is about to end."""
+        """Let everything that waits answer now, and nothing later wait: the process is about to end."""
         self.is_ending = True
-        self._wake_all()
+        self._tell_gap()
 
     async def run(self) -> None:
         """Listen until cancelled, through every outage of Redis."""
@@ -98,7 +109,7 @@ class WakeupListener:
         client = listening_client(self._url)
         pubsub: Any = client.pubsub()  # pyright: ignore[reportUnknownMemberType] - redis-py leaves its kwargs untyped
         try:
-            await pubsub.subscribe(HOSTS_CHANNEL)
+            await pubsub.subscribe(CHANNEL)
             await self._hear(pubsub)
         finally:
             await pubsub.aclose()
@@ -121,24 +132,29 @@ class WakeupListener:
             self._set_connected(True)
             log.info("wakeups.connected")
         elif message["type"] == "message":
-            self._wake_hosts(message["data"])
+            for kind, rest in read_words(message["data"]):
+                self._pass_on(kind, rest)
 
-    def _wake_hosts(self, data: bytes) -> None:
-        for word in data.split():
-            try:
-                host_id = UUID(word.decode())
-            except ValueError:
-                log.warning("wakeups.unreadable", word=repr(word[:50]))
-                continue
-            for waiter in self._waiters.get(host_id, ()):
-                waiter.wake()
+    def _pass_on(self, kind: str, rest: str) -> None:
+        hearer = self._hearers.get(kind)
+        try:
+            if hearer is not None:
+                hearer(rest)
+        except ValueError:
+            log.warning("wakeups.unreadable", kind=kind, word=repr(rest[:50]))
+
+    def _wake_host(self, rest: str) -> None:
+        for waiter in self._waiters.get(UUID(rest), ()):
+            waiter.wake()
 
     def _set_connected(self, is_connected: bool) -> None:  # noqa: FBT001 - the one argument of a setter
         if is_connected != self.is_connected:
             self.is_connected = is_connected
-            self._wake_all()
+            self._tell_gap()
 
-    def _wake_all(self) -> None:
+    def _tell_gap(self) -> None:
         for waiters in self._waiters.values():
             for waiter in waiters:
                 waiter.wake()
+        for told in self._told_of_gaps:
+            told()

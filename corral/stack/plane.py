@@ -11,6 +11,7 @@ from control.domain.errors import Unauthenticated
 from control.operations.hosts import list_hosts
 from control.operations.keys import authenticate_key, create_api_key
 from control.operations.plane import Job, Plane
+from control.signals.words import LeaseOf
 from control.store.database import Database
 from corral.contract.fleet import ApiKeyCreated, ApiKeyRequest
 
@@ -55,3 +56,12 @@ class _Nobody:
 
     def wake_hosts(self, host_ids: Iterable[UUID]) -> None:
         raise AssertionError(f"nothing here wakes {host_ids}")
+
+    def tell_cancels(self, leases: Iterable[LeaseOf]) -> bool:
+        raise AssertionError(f"nothing here cancels {leases}")
+
+    def tell_leases_ended(self, leases: Iterable[LeaseOf]) -> None:
+        raise AssertionError(f"nothing here ends {leases}")
+
+    def drop_tokens(self, token_ids: Iterable[str]) -> None:
+        raise AssertionError(f"nothing here revokes {token_ids}")

@@ -16,6 +16,7 @@ from control.operations.plane import Job, Plane
 from control.operations.results import record_task_result
 from control.operations.submit import submit_task
 from control.operations.tasks import list_events, show_task
+from control.signals.words import LeaseOf
 from corral.contract.fleet import DeviceState, Scope
 from corral.contract.host_protocol import (
     Assignment,
@@ -46,9 +47,22 @@ class RecordedRings:
 @dataclass
 class RecordedWakeups:
     woken: list[UUID] = field(default_factory=list)
+    cancelled: list[LeaseOf] = field(default_factory=list)
+    ended: list[LeaseOf] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
 
     def wake_hosts(self, host_ids: Iterable[UUID]) -> None:
         self.woken.extend(host_ids)
+
+    def tell_cancels(self, leases: Iterable[LeaseOf]) -> bool:
+        self.cancelled.extend(leases)
+        return True
+
+    def tell_leases_ended(self, leases: Iterable[LeaseOf]) -> None:
+        self.ended.extend(leases)
+
+    def drop_tokens(self, token_ids: Iterable[str]) -> None:
+        self.dropped.extend(token_ids)
 
 
 @dataclass

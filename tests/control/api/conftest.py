@@ -58,7 +58,7 @@ def shared_plane(settings: Settings) -> Iterator[Plane]:
     yield Plane(
         database=database,
         doorbell=RecordedRings(),
-        wakeups=RedisWakeups(settings.redis_url.get_secret_value()),
+        wakeups=RedisWakeups(settings.redis_url.get_secret_value(), lease_seconds=settings.lease_seconds),
         artifacts=ArtifactFolder(settings.artifacts_dir, max_bytes=2_000_000),
         timing=settings.timing,
     )

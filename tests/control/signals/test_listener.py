@@ -7,7 +7,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from control.signals.listener import DEAF_RECHECK_SECONDS, RECHECK_SECONDS, WakeupListener
-from control.signals.wakeups import HOSTS_CHANNEL, RedisWakeups
+from control.signals.wakeups import RedisWakeups
+from control.signals.words import CHANNEL
 from corral.stack.ports import free_port
 from corral.stack.valkey import EmbeddedValkey
 
@@ -44,7 +45,7 @@ def test_a_wakeup_reaches_the_waiters_of_its_host_alone(valkey: EmbeddedValkey):
             listener.waiting_for(mine) as second,
             listener.waiting_for(other) as third,
         ):
-            await asyncio.to_thread(RedisWakeups(valkey.url).wake_hosts, [mine])
+            await asyncio.to_thread(RedisWakeups(valkey.url, lease_seconds=30).wake_hosts, [mine])
             await asyncio.gather(first.wait(10), second.wait(10))
             assert not third._woken.is_set()
 
@@ -55,9 +56,9 @@ def test_several_hosts_in_one_message_all_wake_and_nonsense_wakes_nobody(valkey:
     async def story(listener: WakeupListener) -> None:
         await until(lambda: listener.is_connected)
         one, two = uuid4(), uuid4()
-        wakeups = RedisWakeups(valkey.url)
+        wakeups = RedisWakeups(valkey.url, lease_seconds=30)
         with listener.waiting_for(one) as first, listener.waiting_for(two) as second:
-            await asyncio.to_thread(wakeups._redis.publish, HOSTS_CHANNEL, b"not-an-id \xff\xfe")
+            await asyncio.to_thread(wakeups._redis.publish, CHANNEL, b"not-an-id \xff\xfe")
             await asyncio.to_thread(wakeups.wake_hosts, [one, two])
             await asyncio.gather(first.wait(10), second.wait(10))
             assert first._woken.is_set()
@@ -103,7 +104,7 @@ def test_a_listener_that_lost_its_server_wakes_everybody_and_comes_back(tmp_path
             await waiter.wait(10)
             assert listener.is_connected
             waiter.clear()
-            await asyncio.to_thread(RedisWakeups(server.url).wake_hosts, [host_id])
+            await asyncio.to_thread(RedisWakeups(server.url, lease_seconds=30).wake_hosts, [host_id])
             await waiter.wait(10)
             assert waiter._woken.is_set()
 

@@ -6,7 +6,8 @@ import redis
 import structlog
 
 from control.signals.client import listening_client
-from control.signals.wakeups import HOSTS_CHANNEL, RedisWakeups
+from control.signals.wakeups import RedisWakeups
+from control.signals.words import CHANNEL
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def wakeups_at():
     opened: list[RedisWakeups] = []
 
     def wakeups_at(url: str) -> RedisWakeups:
-        opened.append(RedisWakeups(url))
+        opened.append(RedisWakeups(url, lease_seconds=30))
         return opened[-1]
 
     yield wakeups_at
@@ -25,11 +26,11 @@ def wakeups_at():
 def test_a_wake_up_names_the_hosts_once_each(redis_url, wakeups_at):
     one, other = uuid4(), uuid4()
     with redis.Redis.from_url(redis_url) as client, client.pubsub(ignore_subscribe_messages=True) as listener:
-        listener.subscribe(HOSTS_CHANNEL)
+        listener.subscribe(CHANNEL)
         assert listener.get_message(timeout=5) is None  # the confirmation
         wakeups_at(redis_url).wake_hosts([one, other, one])
         message = listener.get_message(timeout=5)
-    assert set(message["data"].decode().split(" ")) == {str(one), str(other)}
+    assert set(message["data"].decode().split(" ")) == {f"work:{one}", f"work:{other}"}
 
 
 def test_nobody_to_wake_is_no_message(absent_redis_url, wakeups_at):
@@ -54,8 +55,8 @@ def test_an_absent_server_raises_nothing(absent_redis_url, wakeups_at):
 async def test_a_listener_hears_what_was_published(redis_url, wakeups_at, anyio_backend):
     host_id = uuid4()
     async with listening_client(redis_url) as client, client.pubsub(ignore_subscribe_messages=True) as listener:
-        await listener.subscribe(HOSTS_CHANNEL)
+        await listener.subscribe(CHANNEL)
         await listener.get_message(timeout=5)
         wakeups_at(redis_url).wake_hosts([host_id])
         message = await listener.get_message(timeout=5)
-    assert message["data"].decode() == str(host_id)
+    assert message["data"].decode() == f"work:{host_id}"

@@ -1,0 +1,152 @@
+"""What Redis remembers of leases, so that not every question about one is asked of Postgres. It never extends a lease.
+
+    renewal committed ── fill ──►                 ┌─ "live <expires_at>"    the durable lease lasts as long as the key
+    cancel committed ─── mark ──► corral:lease:<id> ─ "cancel <expires_at>"  the same, and somebody wants it stopped
+    finished, reaped ─── end ───►                 └─ "ended"                the tombstone
+
+The three may arrive in any order, late, or never. So a fill is a merge: a cancel stays, an expiry only grows, and a
+tombstone wins. The time that is left is the key's own, counted by one clock; it was set from before the statement that
+renewed the lease, so it never says too much. A record that is missing or says too little costs a look into Postgres.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from control.signals.breaker import Breaker
+from control.signals.client import sending_client
+from control.signals.words import CHANNEL, LeaseOf, lease_words
+from corral.failpoints import failpoint
+
+#: A hanging Redis must not cost a lease: nobody waits for it longer than this, and after a failure nobody asks for a
+#: while.
+CACHE_LIMIT_SECONDS = 0.03
+#: A tombstone outlives every fill that could still be on its way.
+TOMBSTONE_MS = 120_000
+
+_FILL = """
+local ttl = tonumber(ARGV[1])
+for i, key in ipairs(KEYS) do
+  local held = redis.call('GET', key)
+  if held ~= 'ended' then
+    local word = ARGV[i + 2] == '1' and 'cancel' or 'live'
+    local left = 0
+    if held then
+      if string.sub(held, 1, 6) == 'cancel' then word = 'cancel' end
+      if #held > 7 then left = redis.call('PTTL', key) end
+    end
+    if left < ttl then
+      redis.call('SET', key, word .. ' ' .. ARGV[2], 'PX', ttl)
+    elseif word == 'cancel' and string.sub(held, 1, 6) ~= 'cancel' then
+      redis.call('SET', key, 'cancel' .. string.sub(held, 5), 'KEEPTTL')
+    end
+  end
+end
+"""
+#: A mark that meets no record stands alone, without an expiry, until a fill joins it.
+_MARK = """
+for _, key in ipairs(KEYS) do
+  local held = redis.call('GET', key)
+  if not held then
+    redis.call('SET', key, 'cancel ', 'PX', ARGV[1])
+  elseif string.sub(held, 1, 4) == 'live' then
+    redis.call('SET', key, 'cancel' .. string.sub(held, 5), 'KEEPTTL')
+  end
+end
+redis.call('PUBLISH', ARGV[2], ARGV[3])
+"""
+_END = """
+for _, key in ipairs(KEYS) do redis.call('SET', key, 'ended', 'PX', ARGV[1]) end
+redis.call('PUBLISH', ARGV[2], ARGV[3])
+"""
+_LOOK = """
+local found = {}
+for _, key in ipairs(KEYS) do
+  found[#found + 1] = redis.call('GET', key)
+  found[#found + 1] = redis.call('PTTL', key)
+end
+return found
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedLease:
+    """The durable lease lasts for `remaining_ms` from now; `expires_at` is Postgres' word for the same, for people."""
+
+    remaining_ms: int
+    expires_at: str
+    is_cancelled: bool
+
+
+class LeaseCache:
+    """The records of leases. Safe to share between threads, made in the process that uses it; it never raises."""
+
+    def __init__(self, url: str, *, lease_seconds: float) -> None:
+        self._redis = sending_client(url, limit_seconds=CACHE_LIMIT_SECONDS)
+        self._breaker = Breaker("lease cache")
+        self._lease_ms = round(lease_seconds * 1000)
+        self._fill = self._redis.register_script(_FILL)
+        self._look = self._redis.register_script(_LOOK)
+        self._mark = self._redis.register_script(_MARK)
+        self._end = self._redis.register_script(_END)
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether Redis failed a moment ago, so that nobody asks it now."""
+        return self._breaker.is_resting
+
+    def fill(self, leases: Sequence[tuple[str, bool]], *, remaining_ms: int, expires_at: str) -> None:
+        """Remember leases that were renewed together, each with whether its cancel is pending."""
+        if remaining_ms > 0:
+            keys = [_key(lease_id) for lease_id, _ in leases]
+            marks = ["1" if is_cancelled else "" for _, is_cancelled in leases]
+            self._attempt(lambda: self._fill_now(keys, [remaining_ms, expires_at, *marks]))
+
+    def look(self, lease_ids: Sequence[str]) -> list[CachedLease | None]:
+        """What is known of each lease, in their order; None for what Postgres has to be asked about."""
+        keys = [_key(lease_id) for lease_id in lease_ids]
+        found: list[Any] = self._breaker.attempt(lambda: self._look(keys=keys), otherwise=[])
+        if not found:
+            return [None] * len(keys)
+        return [self._read(found[place], found[place + 1]) for place in range(0, len(found), 2)]
+
+    def mark(self, leases: Sequence[LeaseOf]) -> bool:
+        """Note that somebody wants these stopped, and tell all processes; False where Redis did not take it."""
+        return self._attempt(lambda: self._mark_now(leases))
+
+    def end(self, leases: Iterable[LeaseOf]) -> None:
+        """Note that these leases are over, and tell all processes."""
+        over = list(leases)
+        arguments = [TOMBSTONE_MS, CHANNEL, lease_words(over)]
+        self._attempt(lambda: self._end(keys=[_key(lease.lease_id) for lease in over], args=arguments))
+
+    def close(self) -> None:
+        self._redis.close()
+
+    def _attempt(self, action: Any) -> bool:
+        def done() -> bool:
+            action()
+            return True
+
+        return self._breaker.attempt(done, otherwise=False)
+
+    def _fill_now(self, keys: list[str], arguments: list[Any]) -> None:
+        failpoint("cache.filling")
+        self._fill(keys=keys, args=arguments)
+
+    def _mark_now(self, leases: Sequence[LeaseOf]) -> None:
+        failpoint("cancel.marking")
+        keys = [_key(lease.lease_id) for lease in leases]
+        self._mark(keys=keys, args=[self._lease_ms, CHANNEL, lease_words(leases)])
+
+    def _read(self, record: bytes | None, left_ms: int) -> CachedLease | None:
+        word, _, expires_at = (record or b"").decode().partition(" ")
+        # More than a whole lease is no time that we have set: the server's clock was moved.
+        if word not in {"live", "cancel"} or not expires_at or not 0 < left_ms <= self._lease_ms:
+            return None
+        return CachedLease(remaining_ms=left_ms, expires_at=expires_at, is_cancelled=word == "cancel")
+
+
+def _key(lease_id: UUID | str) -> str:
+    return f"corral:lease:{lease_id}"
