@@ -161,6 +161,8 @@ task_attempts = Table(
     Column("host_id", UUID, ForeignKey("hosts.host_id"), nullable=False),
     Column("device_id", UUID, ForeignKey("devices.device_id"), nullable=False),
     Column("claim_id", UUID, nullable=False),
+    # One claim may begin several attempts, counted from 1.
+    Column("claim_position", Integer, nullable=False, server_default="1"),
     Column("status", Text, nullable=False),
     _instant("claimed_at", nullable=False),
     _instant("finished_at"),
@@ -171,8 +173,8 @@ task_attempts = Table(
     _json("report", nullable=True),
     PrimaryKeyConstraint("task_id", "attempt"),
     UniqueConstraint("lease_id"),
-    # One claim may begin several attempts, but never two of one task.
-    UniqueConstraint("host_id", "claim_id", "task_id"),
+    # What lets one request alone answer a claim, however many ask under its id at once.
+    UniqueConstraint("host_id", "claim_id", "claim_position"),
     _one_of("status", AttemptStatus),
 )
 
