@@ -19,7 +19,7 @@ from starlette.requests import Request
 from control.api.access import NamedHost
 from control.api.edge import Edge, TheEdge
 from control.api.strict_route import TolerantRoute
-from control.operations.claim import claim_assignment
+from control.operations.claim import claim_assignments, claim_reply
 from corral.contract.host_protocol import Assignment, ClaimReply, ClaimRequest
 
 router = APIRouter(route_class=TolerantRoute, tags=["host protocol"])
@@ -35,15 +35,15 @@ async def claim(edge: TheEdge, http: Request, host_id: NamedHost, request: Claim
             if await http.is_disconnected():
                 return ClaimReply(assignment=None, held_ms=_ms_since(received_at))
             held_ms = _ms_since(received_at)
-            assignment = await _look(edge, host_id, request)
+            claimed = await _look(edge, host_id, request)
             remaining_seconds = deadline - time.monotonic()
-            if assignment or remaining_seconds <= 0 or edge.listener.is_ending:
-                return ClaimReply(assignment=assignment, held_ms=held_ms)
+            if claimed or remaining_seconds <= 0 or edge.listener.is_ending:
+                return claim_reply(claimed, held_ms=held_ms)
             await waiter.wait(min(remaining_seconds, edge.listener.recheck_seconds))
 
 
-async def _look(edge: Edge, host_id: UUID, request: ClaimRequest) -> Assignment | None:
-    return await run_sync(claim_assignment, edge.plane, host_id, request, limiter=edge.claim_threads)
+async def _look(edge: Edge, host_id: UUID, request: ClaimRequest) -> list[Assignment]:
+    return await run_sync(claim_assignments, edge.plane, host_id, request, limiter=edge.claim_threads)
 
 
 def _ms_since(moment: float) -> int:

@@ -1,116 +1,106 @@
-"""Hand an assigned task to its host, under a lease."""
+"""Hand assigned tasks to their host, each under a lease of its own."""
 
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import RowMapping
 
 from control.domain.errors import HostNotFound, StaleIncarnation
 from control.operations.plane import Plane
-from control.store import attempts, hosts, leases, transitions
-from control.store.database import Transaction
+from control.store import claims, transitions
+from control.store.claims import retried_when_answered_at_once
+from control.store.database import Transaction, retried_on_deadlock
 from control.store.events import Event, record_events
-from control.store.tasks import has_assignments, task_to_run
 from corral.contract.history import TaskEventKind
-from corral.contract.host_protocol import Assignment, ClaimRequest
+from corral.contract.host_protocol import Assignment, ClaimReply, ClaimRequest
 from corral.contract.identifiers import uuid7
 from corral.failpoints import failpoint
 
 
-def claim_assignment(plane: Plane, host_id: UUID, request: ClaimRequest) -> Assignment | None:
-    """The next task for one of the host's free devices, or None where there is nothing now.
+@retried_on_deadlock
+@retried_when_answered_at_once
+def claim_assignments(plane: Plane, host_id: UUID, request: ClaimRequest) -> list[Assignment]:
+    """The next tasks for the host's free devices, at most `max_assignments`; none where there is nothing now.
 
-    The same `claim_id` gets the same task and lease again, renewed: whoever asks again has not begun yet, and must not
-    find that the time in which the first reply was lost is missing.
+    The same `claim_id` gets the same tasks and leases again, renewed: whoever asks again has not begun yet, and must
+    not find that the time in which the first reply was lost is missing. What has ended since then is left out.
 
     Raises:
         StaleIncarnation: a later process of this host has announced itself.
     """
-    with plane.database.transaction() as tx:
-        earlier = attempts.attempt_by_claim(tx, host_id=host_id, claim_id=request.claim_id)
-        if earlier is None and not has_assignments(tx, host_id):
-            return None
-    assignment = _claim(plane, host_id, request)
-    failpoint("claim.committed")
-    return assignment
-
-
-def _claim(plane: Plane, host_id: UUID, request: ClaimRequest) -> Assignment | None:
-    with plane.database.transaction() as tx:
-        _must_be_current(tx, host_id, request.incarnation)
-        earlier = attempts.attempt_by_claim(tx, host_id=host_id, claim_id=request.claim_id)
-        if earlier is not None:
-            return _again(plane, tx, host_id, earlier["lease_id"])
-        lease_id = uuid7()
-        task = transitions.dispatch(tx, host_id=host_id, serials=request.free_devices, lease_id=lease_id)
-        if task is None:
-            return None
-        _begin_attempt(plane, tx, task, lease_id, request)
-        return _assignment(plane, tx, host_id, task["task_id"], task["attempt"], lease_id)
-
-
-def _again(plane: Plane, tx: Transaction, host_id: UUID, lease_id: UUID) -> Assignment | None:
-    lease = leases.renew_lease(
-        tx, lease_id=lease_id, host_id=host_id, lease_seconds=plane.timing.lease_seconds, progress=None
-    )
-    # No lease: it has ended in the meantime, and so has the attempt.
-    return _assignment(plane, tx, host_id, lease["task_id"], lease["attempt"], lease_id) if lease else None
-
-
-def _begin_attempt(plane: Plane, tx: Transaction, task: RowMapping, lease_id: UUID, request: ClaimRequest) -> None:
-    attempts.insert_attempt(
-        tx,
-        task_id=task["task_id"],
-        attempt=task["attempt"],
-        lease_id=lease_id,
-        host_id=task["host_id"],
-        device_id=task["device_id"],
-        claim_id=request.claim_id,
-    )
-    leases.insert_lease(
-        tx,
-        lease_id=lease_id,
-        task_id=task["task_id"],
-        attempt=task["attempt"],
-        host_id=task["host_id"],
-        device_id=task["device_id"],
-        incarnation=request.incarnation,
-        lease_seconds=plane.timing.lease_seconds,
-    )
-
-
-def _must_be_current(tx: Transaction, host_id: UUID, incarnation: UUID) -> None:
-    host = hosts.lock_host(tx, host_id)
-    if host is None:
-        raise HostNotFound(f"there is no host {host_id}")
-    if host["incarnation"] != incarnation:
-        raise StaleIncarnation(
-            "this incarnation of the host is not the current one; send a heartbeat first, or end this process",
-            current=str(host["incarnation"]),
+    with plane.database.statement() as tx:
+        rows = transitions.dispatch(
+            tx,
+            host_id=host_id,
+            claim_id=request.claim_id,
+            incarnation=request.incarnation,
+            serials=request.free_devices,
+            lease_ids=[uuid7() for _ in request.free_devices[: request.max_assignments]],
+            lease_seconds=plane.timing.lease_seconds,
         )
+        if not rows:
+            raise HostNotFound(f"there is no host {host_id}")
+        look = rows[0]
+        if (look["is_repeated"] or look["has_work"]) and look["incarnation"] != request.incarnation:
+            raise StaleIncarnation(
+                "this incarnation of the host is not the current one; send a heartbeat first, or end this process",
+                current=str(look["incarnation"]),
+            )
+        if look["is_repeated"]:
+            return claimed_before(plane, tx, host_id, request.claim_id)
+        claimed = [assignment_of(plane, row) for row in rows if row["task_id"] is not None]
+    if claimed:
+        failpoint("claim.committed")
+    return claimed
 
 
-def _assignment(
-    plane: Plane, tx: Transaction, host_id: UUID, task_id: UUID, attempt: int, lease_id: UUID
-) -> Assignment:
-    row = task_to_run(tx, task_id)
-    if row["cancel_requested"]:
-        record_events(tx, [Event(TaskEventKind.CANCEL_DELIVERED, task_id, attempt)], actor=f"host:{host_id}")
-    return Assignment(
-        task_id=task_id,
-        attempt=attempt,
-        lease_id=lease_id,
-        lease_expires_at=row["expires_at"],
-        lease_remaining_ms=row["remaining_ms"],
-        lease_seconds=plane.timing.lease_seconds,
-        cancel_requested=row["cancel_requested"],
-        device_serial=row["serial"],
-        kind=row["kind"],
-        name=row["name"],
-        flow=row["flow"],
-        goal=row["goal"],
-        verify=row["verify"],
-        agent=row["agent"],
-        files=row["files"],
-        env=row["env"],
-        timeout_seconds=row["timeout_seconds"],
+def claimed_before(plane: Plane, tx: Transaction, host_id: UUID, claim_id: UUID) -> list[Assignment]:
+    """What an earlier request with this claim id was given and still has, in the order of then, renewed."""
+    rows = claims.renew_claim(tx, host_id=host_id, claim_id=claim_id, lease_seconds=plane.timing.lease_seconds)
+    events = [
+        Event(TaskEventKind.CANCEL_DELIVERED, row["task_id"], row["attempt"]) for row in rows if row["cancel_requested"]
+    ]
+    record_events(tx, events, actor=f"host:{host_id}")
+    return [assignment_of(plane, row) for row in _in_order(rows)]
+
+
+def claim_reply(assignments: list[Assignment], *, held_ms: int) -> ClaimReply:
+    """The answer to a claim that was held for so long."""
+    return ClaimReply(
+        assignment=assignments[0] if assignments else None, further_assignments=assignments[1:], held_ms=held_ms
     )
+
+
+def _in_order(rows: Sequence[RowMapping]) -> list[RowMapping]:
+    return sorted(rows, key=lambda row: row["position"])
+
+
+def assignment_of(plane: Plane, row: RowMapping) -> Assignment:
+    """The words for the host. Its lease has just been written, so all of its length remains."""
+    lease_seconds = plane.timing.lease_seconds
+    told: dict[str, Any] = {name: row[name] for name in _TOLD}
+    return Assignment(
+        **told,
+        lease_expires_at=row["expires_at"],
+        lease_remaining_ms=round(lease_seconds * 1000),
+        lease_seconds=lease_seconds,
+        device_serial=row["serial"],
+    )
+
+
+_TOLD = (
+    "task_id",
+    "attempt",
+    "lease_id",
+    "cancel_requested",
+    "kind",
+    "name",
+    "flow",
+    "goal",
+    "verify",
+    "agent",
+    "files",
+    "env",
+    "timeout_seconds",
+)

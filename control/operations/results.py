@@ -1,4 +1,4 @@
-"""Take in what came of a run."""
+"""Take in what came of a run, and hand out the next task for the device that it frees."""
 
 from typing import Any
 from uuid import UUID
@@ -6,82 +6,149 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 
 from control.domain.errors import CancelNotRequested, ResultConflict
+from control.domain.requirements import device_labels, unmet
 from control.operations.assign import ring_for_capacity
+from control.operations.claim import assignment_of, claim_reply, claimed_before
 from control.operations.leases import stale_lease
 from control.operations.plane import Plane
-from control.store import attempts, leases, transitions
-from control.store.database import Transaction
+from control.store import attempts, claims, transitions
+from control.store.claims import MOST_CLASSES, retried_when_answered_at_once
+from control.store.database import Transaction, retried_on_deadlock
+from control.store.transitions import Ending
 from corral.contract.cancellation import StoppedBy
+from corral.contract.fleet import DeviceState
 from corral.contract.history import AttemptStatus, FailureCause
-from corral.contract.host_protocol import TerminalResultRequest, TerminalResultResponse
+from corral.contract.host_protocol import (
+    Assignment,
+    ClaimRequest,
+    TerminalResultRequest,
+    TerminalResultResponse,
+)
+from corral.contract.identifiers import uuid7
 from corral.contract.task_status import TaskStatus
+from corral.contract.tasks import Requirement
 from corral.failpoints import failpoint
 
+#: What is said of a failure for which the host gave no reason.
+_NO_REASON: dict[FailureCause | None, str] = {
+    FailureCause.TASK: "the host gave no reason",
+    FailureCause.INFRASTRUCTURE: "the host or its device failed",
+}
 
+
+@retried_on_deadlock
+@retried_when_answered_at_once
 def record_task_result(
     plane: Plane, host_id: UUID, lease_id: UUID, report: TerminalResultRequest
 ) -> TerminalResultResponse:
     """End the attempt of a lease, and make of its report what becomes of the task.
 
     The holder of the row decides: a report that comes while the lease is still there counts, even after its expiry.
-    Sent again, the same report gets `already_recorded`.
+    Sent again, the same report gets `already_recorded`, with the same next assignment.
 
     Raises:
         StaleLease: the lease was lost; another attempt may be running.
         ResultConflict: another result is recorded for this lease.
         CancelNotRequested: `cancelled` was reported, and nobody asked for it.
     """
-    with plane.database.transaction() as tx:
-        lease = leases.end_lease(tx, lease_id=lease_id, host_id=host_id)
-        if lease is None:
-            return _answer_from_attempt(tx, host_id, lease_id, report)
-        task = _end_task(tx, lease, host_id, report)
-        attempts.end_attempt(
-            tx,
-            lease_id,
-            AttemptStatus(report.status),
-            cause=_cause(report),
-            failure_reason=report.failure_reason,
-            result=report.result,
-            report=_comparable(report),
-        )
-        ring_for_capacity(plane, tx)
-        answer = TerminalResultResponse(status="recorded", task_id=task["task_id"], task_status=task["status"])
+    if report.next_claim is None:
+        with plane.database.statement() as tx:
+            answer = _record(plane, tx, host_id, lease_id, report)
+    else:
+        with plane.database.transaction() as tx:
+            answer = _record_and_claim(plane, tx, host_id, lease_id, report, report.next_claim)
     failpoint("result.committed")
     return answer
 
 
-def _end_task(tx: Transaction, lease: RowMapping, host_id: UUID, report: TerminalResultRequest) -> RowMapping:
-    actor, key = f"host:{host_id}", {"task_id": lease["task_id"], "lease_id": lease["lease_id"]}
-    stopped_by = report.stopped_by or StoppedBy.STEP_BOUNDARY
-    if _cause(report) is FailureCause.INFRASTRUCTURE:
-        reason = report.failure_reason or "the host or its device failed"
-        changed = transitions.leave_device(tx, **key, reason=reason, actor=actor, stopped_by=stopped_by, confirmed=True)
-    else:
-        changed = transitions.finish(
-            tx,
-            **key,
-            status=TaskStatus(report.status),
-            failure_reason=_reason(report),
-            result=report.result,
-            progress=report.progress.model_dump(mode="json") if report.progress else lease["progress"],
-            actor=actor,
-            details=_details(report, stopped_by),
-        )
-    if changed is None:
-        # Nothing is changed: the transaction ends here, and the lease lives on.
-        raise CancelNotRequested(
-            "nobody asked to cancel this task; report it as done or failed",
-            lease_id=str(lease["lease_id"]),
-            task_id=str(lease["task_id"]),
-        )
-    return changed
+def _record(
+    plane: Plane, tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalResultRequest
+) -> TerminalResultResponse:
+    task = _end_task(tx, host_id, lease_id, report)
+    if task is None:
+        return _answer_from_attempt(tx, host_id, lease_id, report)
+    ring_for_capacity(plane, tx)
+    return _recorded(task)
+
+
+def _record_and_claim(
+    plane: Plane, tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalResultRequest, claim: ClaimRequest
+) -> TerminalResultResponse:
+    host = claims.lock_host_that_reports(tx, host_id=host_id, lease_id=lease_id, claim_id=claim.claim_id)
+    assert host is not None  # noqa: S101 - the caller is authenticated as this host, and hosts are never deleted
+    task = _end_task(tx, host_id, lease_id, report)
+    answer = _recorded(task) if task else _answer_from_attempt(tx, host_id, lease_id, report)
+    if host["incarnation"] == claim.incarnation:
+        if host["has_claimed"] or task is None:
+            assignments = claimed_before(plane, tx, host_id, claim.claim_id)
+        else:
+            assignments = _next_assignment(plane, tx, host, claim)
+        answer.claimed = claim_reply(assignments, held_ms=0)
+    if task and (task["status"] == TaskStatus.QUEUED or not (answer.claimed and answer.claimed.assignment)):
+        ring_for_capacity(plane, tx)
+    return answer
+
+
+def _next_assignment(plane: Plane, tx: Transaction, host: RowMapping, claim: ClaimRequest) -> list[Assignment]:
+    """The first queued task that suits the device which the report has just freed; no other can be assigned to it."""
+    if not host["takes_tasks"] or host["state"] != DeviceState.READY or host["serial"] not in claim.free_devices:
+        return []
+    suiting = _suiting_classes(host)
+    if not suiting:
+        return []
+    taken = transitions.take_queued(
+        tx,
+        device_id=host["device_id"],
+        requirement_classes=suiting,
+        claim_id=claim.claim_id,
+        incarnation=claim.incarnation,
+        lease_id=uuid7(),
+        lease_seconds=plane.timing.lease_seconds,
+    )
+    return [assignment_of(plane, taken)] if taken else []
+
+
+def _suiting_classes(device: RowMapping) -> list[str]:
+    queued, labels = device["classes"], device_labels(device)
+    if len(queued) > MOST_CLASSES:
+        return []
+    return [one["name"] for one in queued if not unmet(_conditions(one["requires"]), labels)]
+
+
+def _conditions(requires: list[dict[str, Any]]) -> list[Requirement]:
+    return [Requirement.model_validate(one) for one in requires]
+
+
+def _end_task(tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalResultRequest) -> RowMapping | None:
+    cause = _cause(report)
+    ending = Ending(
+        status=AttemptStatus(report.status),
+        cause=cause,
+        failure_reason=report.failure_reason or _NO_REASON.get(cause),
+        result=report.result,
+        progress=report.progress.model_dump(mode="json") if report.progress else None,
+        stopped_by=report.stopped_by or StoppedBy.STEP_BOUNDARY,
+        report=_comparable(report),
+    )
+    end = transitions.give_back if cause is FailureCause.INFRASTRUCTURE else transitions.finish
+    return end(tx, lease_id=lease_id, host_id=host_id, ending=ending)
+
+
+def _recorded(task: RowMapping) -> TerminalResultResponse:
+    return TerminalResultResponse(status="recorded", task_id=task["task_id"], task_status=task["status"])
 
 
 def _answer_from_attempt(
     tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalResultRequest
 ) -> TerminalResultResponse:
     attempt = attempts.attempt_by_lease(tx, lease_id=lease_id, host_id=host_id, report=_comparable(report))
+    if attempt is not None and attempt["has_lease"]:
+        # Nothing was changed, and the lease lives on.
+        raise CancelNotRequested(
+            "nobody asked to cancel this task; report it as done or failed",
+            lease_id=str(lease_id),
+            task_id=str(attempt["task_id"]),
+        )
     if attempt is None or attempt["report"] is None:
         raise stale_lease(lease_id)
     if not attempt["is_recorded"]:
@@ -97,17 +164,6 @@ def _cause(report: TerminalResultRequest) -> FailureCause | None:
     return (report.cause or FailureCause.TASK) if report.status == "failed" else None
 
 
-def _reason(report: TerminalResultRequest) -> str | None:
-    return (report.failure_reason or "the host gave no reason") if report.status == "failed" else report.failure_reason
-
-
-def _details(report: TerminalResultRequest, stopped_by: StoppedBy) -> dict[str, Any]:
-    details: dict[str, Any] = {"reason": report.failure_reason} if report.failure_reason else {}
-    if report.status == "cancelled":
-        details |= {"stopped_by": stopped_by, "confirmed": True}
-    return details
-
-
 def _comparable(report: TerminalResultRequest) -> dict[str, Any]:
-    """What makes two reports the same: how the run ended, not how far its progress had come to be known."""
-    return report.model_dump(mode="json", exclude={"progress"})
+    """What makes two reports the same: how the run ended, not how far it was known to be nor what is asked besides."""
+    return report.model_dump(mode="json", exclude={"progress", "next_claim"})

@@ -11,24 +11,6 @@ from control.store.json_text import as_json
 from corral.contract.history import AttemptStatus, FailureCause
 
 
-def insert_attempt(
-    tx: Transaction, *, task_id: UUID, attempt: int, lease_id: UUID, host_id: UUID, device_id: UUID, claim_id: UUID
-) -> None:
-    """Begin an attempt. The same claim cannot begin two: its id is unique on its host."""
-    tx.run(
-        """
-        INSERT INTO task_attempts (task_id, attempt, lease_id, host_id, device_id, claim_id, status, claimed_at)
-        VALUES (:task_id, :attempt, :lease_id, :host_id, :device_id, :claim_id, 'dispatched', corral_now())
-        """,
-        task_id=task_id,
-        attempt=attempt,
-        lease_id=lease_id,
-        host_id=host_id,
-        device_id=device_id,
-        claim_id=claim_id,
-    )
-
-
 def end_attempt(
     tx: Transaction,
     lease_id: UUID,
@@ -63,7 +45,8 @@ def attempt_by_lease(
     return tx.row(
         """
         SELECT attempt.task_id, attempt.attempt, attempt.status, attempt.report, task.status AS task_status,
-               attempt.report = CAST(:report AS jsonb) AS is_recorded, corral_now() - attempt.finished_at AS ended_for
+               attempt.report = CAST(:report AS jsonb) AS is_recorded, corral_now() - attempt.finished_at AS ended_for,
+               EXISTS (SELECT 1 FROM leases AS lease WHERE lease.lease_id = attempt.lease_id) AS has_lease
         FROM task_attempts AS attempt JOIN scheduled_tasks AS task USING (task_id)
         WHERE attempt.lease_id = :lease_id AND attempt.host_id = :host_id
         """,
@@ -71,15 +54,6 @@ def attempt_by_lease(
         host_id=host_id,
         # Compared as Postgres has stored it: its numbers and its texts are not in every case those that were sent.
         report=as_json(report),
-    )
-
-
-def attempt_by_claim(tx: Transaction, *, host_id: UUID, claim_id: UUID) -> RowMapping | None:
-    """What an earlier request with the same claim id was given."""
-    return tx.row(
-        "SELECT task_id, attempt, lease_id FROM task_attempts WHERE host_id = :host_id AND claim_id = :claim_id",
-        host_id=host_id,
-        claim_id=claim_id,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, RowMapping
+from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
 from control.store.json_text import as_json
@@ -53,34 +53,6 @@ _LEASE = (
 )
 
 
-def insert_lease(
-    tx: Transaction,
-    *,
-    lease_id: UUID,
-    task_id: UUID,
-    attempt: int,
-    host_id: UUID,
-    device_id: UUID,
-    incarnation: UUID,
-    lease_seconds: float,
-) -> None:
-    """Begin a lease, which ends by itself unless it is renewed."""
-    tx.run(
-        """
-        INSERT INTO leases (lease_id, task_id, attempt, host_id, device_id, incarnation, expires_at)
-        VALUES (:lease_id, :task_id, :attempt, :host_id, :device_id, :incarnation,
-                corral_now() + make_interval(secs => :lease_seconds))
-        """,
-        lease_id=lease_id,
-        task_id=task_id,
-        attempt=attempt,
-        host_id=host_id,
-        device_id=device_id,
-        incarnation=incarnation,
-        lease_seconds=lease_seconds,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Renewal:
     """What a host says of one of its leases. The ids are text: thousands of them pass here every second."""
@@ -93,7 +65,7 @@ class Renewal:
 
 def renew_leases(
     tx: Transaction, renewals: Sequence[Renewal], *, lease_seconds: float, hosts_to_check: Iterable[str] = ()
-) -> Sequence[Row[Any]]:
+) -> Sequence[tuple[Any, ...]]:
     """Extend all that are current, in one statement that also tells whose cancel is pending, and writes down who heard.
 
     Answers with a row for each lease that was extended: its place in `renewals`, `expires_at`, the age of a pending
@@ -130,15 +102,6 @@ def renew_lease(
         host_id=host_id,
         lease_seconds=lease_seconds,
         progress=as_json(progress),
-    )
-
-
-def end_lease(tx: Transaction, *, lease_id: UUID, host_id: UUID) -> RowMapping | None:
-    """Take the lease away because its holder reports: whoever deletes the row decides what becomes of the task."""
-    return tx.row(
-        f"DELETE FROM leases AS lease WHERE lease.lease_id = :lease_id AND lease.host_id = :host_id RETURNING {_LEASE}",
-        lease_id=lease_id,
-        host_id=host_id,
     )
 
 

@@ -72,23 +72,6 @@ def task_exists(tx: Transaction, task_id: UUID) -> bool:
     return tx.row("SELECT 1 FROM scheduled_tasks WHERE task_id = :task_id", task_id=task_id) is not None
 
 
-def task_to_run(tx: Transaction, task_id: UUID) -> RowMapping:
-    """What a host needs to run the task that it has a lease for, and whether a cancel is pending."""
-    row = tx.row(
-        """
-        SELECT task.kind, task.name, task.flow, task.goal, task.verify, task.agent, task.files, task.env,
-               task.timeout_seconds, device.serial, lease.expires_at,
-               task.cancel_requested_at IS NOT NULL AS cancel_requested,
-               CAST(extract(epoch FROM lease.expires_at - corral_now()) * 1000 AS integer) AS remaining_ms
-        FROM scheduled_tasks AS task JOIN devices AS device USING (device_id) JOIN leases AS lease USING (task_id)
-        WHERE task.task_id = :task_id
-        """,
-        task_id=task_id,
-    )
-    assert row is not None  # noqa: S101 - its caller has just changed or found the task
-    return row
-
-
 def list_tasks(
     tx: Transaction, conditions: Sequence[str], parameters: Mapping[str, Any], *, before: UUID | None, limit: int
 ) -> Sequence[RowMapping]:
@@ -143,16 +126,6 @@ def first_of_class(tx: Transaction, requirement_class: str, *, limit: int) -> Se
         """,
         requirement_class=requirement_class,
         limit=limit,
-    )
-
-
-def has_assignments(tx: Transaction, host_id: UUID) -> bool:
-    """Whether a claim of this host could find something: a look without a lock."""
-    return bool(
-        tx.value(
-            "SELECT EXISTS (SELECT 1 FROM scheduled_tasks WHERE host_id = :host_id AND status = 'assigned')",
-            host_id=host_id,
-        )
     )
 
 

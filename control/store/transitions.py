@@ -12,11 +12,12 @@ from uuid import UUID
 
 from sqlalchemy import RowMapping
 
+from control.store import claims
 from control.store.database import Transaction
 from control.store.events import Event, record_events
 from control.store.json_text import as_json
 from corral.contract.cancellation import StoppedBy
-from corral.contract.history import TaskEventKind
+from corral.contract.history import AttemptStatus, FailureCause, TaskEventKind
 from corral.contract.task_status import TaskStatus
 
 #: How many rows a sweep changes in one transaction: its locks stay short.
@@ -38,6 +39,11 @@ _LEFT_THE_DEVICE = f"""
     host_id = CASE WHEN {_COMES_BACK} THEN NULL ELSE task.host_id END,
     device_id = CASE WHEN {_COMES_BACK} THEN NULL ELSE task.device_id END,
     cancel_requested_at = NULL, cancel_reason = NULL, lease_id = NULL
+"""
+
+_DISPATCHED_EVENT = """
+    SELECT task_id, corral_now(), 'task.dispatched', attempt, 'host:' || host_id,
+           jsonb_build_object('host_id', host_id, 'device_id', device_id, 'lease_id', lease_id)
 """
 
 #: What is told of a cancelled task that no host had begun.
@@ -83,30 +89,108 @@ def assign(tx: Transaction, bookings: Sequence[Booking]) -> Sequence[RowMapping]
     return changed
 
 
-def dispatch(tx: Transaction, *, host_id: UUID, serials: Sequence[str], lease_id: UUID) -> RowMapping | None:
-    """assigned → dispatched, for the first task of the host on one of these devices. A cancelled one is never taken."""
-    row = tx.row(
+def dispatch(
+    tx: Transaction,
+    *,
+    host_id: UUID,
+    claim_id: UUID,
+    incarnation: UUID,
+    serials: Sequence[str],
+    lease_ids: Sequence[UUID],
+    lease_seconds: float,
+) -> Sequence[RowMapping]:
+    """assigned → dispatched, for the first tasks of the host on these devices, with their attempts and leases.
+
+    At most one for each lease id, and none whose cancel is pending. One row comes always, which says whether this claim
+    was answered before (`is_repeated`), whether there was work, and which incarnation of the host is the current one;
+    where something was dispatched, `task_id` is not null.
+    """
+    return tx.rows(
         f"""
-        UPDATE scheduled_tasks AS task
-        SET status = 'dispatched', attempt = task.attempt + 1, lease_id = :lease_id, started_at = corral_now(),
-            progress = NULL
-        WHERE task.status = 'assigned' AND task.cancel_requested_at IS NULL AND task.task_id = (
-            SELECT candidate.task_id FROM scheduled_tasks AS candidate JOIN devices USING (device_id)
-            WHERE candidate.status = 'assigned' AND candidate.host_id = :host_id
-                AND candidate.cancel_requested_at IS NULL AND devices.serial = ANY(:serials)
-            ORDER BY candidate.priority DESC, candidate.task_id LIMIT 1
-            FOR UPDATE OF candidate SKIP LOCKED
+        WITH {claims.LOOK_AND_LOCK_HOST}, candidate AS MATERIALIZED (
+            SELECT task.task_id, task.priority, device.serial
+            FROM host JOIN devices AS device USING (host_id) JOIN scheduled_tasks AS task USING (device_id)
+            WHERE device.serial = ANY(CAST(:serials AS text[])) AND task.status = 'assigned'
+                AND task.cancel_requested_at IS NULL
+            ORDER BY task.priority DESC, task.task_id LIMIT :limit
+            FOR UPDATE OF task SKIP LOCKED
+        ), chosen AS (
+            SELECT task_id, serial, row_number() OVER (ORDER BY priority DESC, task_id) AS position FROM candidate
+        ), dispatched AS (
+            UPDATE scheduled_tasks AS task
+            SET status = 'dispatched', attempt = task.attempt + 1, started_at = corral_now(), progress = NULL,
+                lease_id = (CAST(:lease_ids AS uuid[]))[chosen.position]
+            FROM chosen
+            WHERE task.task_id = chosen.task_id AND task.status = 'assigned' AND task.cancel_requested_at IS NULL
+            {claims.DISPATCHED}
+        ), {claims.BEGIN_ATTEMPTS_AND_LEASES}, told AS (
+            INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
+            {_DISPATCHED_EVENT} FROM dispatched ORDER BY position
         )
-        {_CHANGED}
+        SELECT look.*, dispatched.*, begun.expires_at
+        FROM look LEFT JOIN (dispatched JOIN begun USING (lease_id)) ON true ORDER BY dispatched.position
         """,
         host_id=host_id,
+        claim_id=claim_id,
+        incarnation=incarnation,
         serials=list(serials),
-        lease_id=lease_id,
+        lease_ids=list(lease_ids),
+        limit=len(lease_ids),
+        lease_seconds=lease_seconds,
     )
-    if row is not None:
-        details = {"host_id": str(host_id), "device_id": str(row["device_id"]), "lease_id": str(lease_id)}
-        record_events(tx, [_event(row, TaskEventKind.DISPATCHED, details)], actor=f"host:{host_id}")
-    return row
+
+
+def take_queued(
+    tx: Transaction,
+    *,
+    device_id: UUID,
+    requirement_classes: Sequence[str],
+    claim_id: UUID,
+    incarnation: UUID,
+    lease_id: UUID,
+    lease_seconds: float,
+) -> RowMapping | None:
+    """queued → assigned → dispatched in one go, for the first task of these classes: by priority, then by age.
+
+    For a device that its host has just given back in this same transaction, so nobody else can have booked it. A task
+    that somebody else is changing is passed over.
+    """
+    return tx.row(
+        f"""
+        WITH chosen AS MATERIALIZED (
+            SELECT head.task_id, device.device_id, device.host_id, device.serial, 1 AS position
+            FROM devices AS device, LATERAL (
+                SELECT class.name FROM unnest(CAST(:classes AS text[])) AS class (name), LATERAL (
+                    SELECT priority, task_id FROM scheduled_tasks
+                    WHERE status = 'queued' AND requirement_class = class.name
+                    ORDER BY priority DESC, task_id LIMIT 1
+                ) AS head ORDER BY head.priority DESC, head.task_id LIMIT 1
+            ) AS best, LATERAL (
+                SELECT task_id FROM scheduled_tasks WHERE status = 'queued' AND requirement_class = best.name
+                ORDER BY priority DESC, task_id LIMIT 1 FOR UPDATE SKIP LOCKED
+            ) AS head
+            WHERE device.device_id = :device_id
+        ), dispatched AS (
+            UPDATE scheduled_tasks AS task
+            SET status = 'dispatched', attempt = task.attempt + 1, started_at = corral_now(), progress = NULL,
+                lease_id = :lease_id, host_id = chosen.host_id, device_id = chosen.device_id, assigned_at = corral_now()
+            FROM chosen WHERE task.task_id = chosen.task_id AND task.status = 'queued'
+            {claims.DISPATCHED}
+        ), {claims.BEGIN_ATTEMPTS_AND_LEASES}, told AS (
+            INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
+            SELECT task_id, corral_now(), 'task.assigned', attempt - 1, 'scheduler',
+                   jsonb_build_object('host_id', host_id, 'device_id', device_id) FROM dispatched
+            UNION ALL {_DISPATCHED_EVENT} FROM dispatched
+        )
+        SELECT dispatched.*, begun.expires_at FROM dispatched JOIN begun USING (lease_id)
+        """,
+        device_id=device_id,
+        classes=list(requirement_classes),
+        claim_id=claim_id,
+        incarnation=incarnation,
+        lease_id=lease_id,
+        lease_seconds=lease_seconds,
+    )
 
 
 def request_cancel(tx: Transaction, task_id: UUID, *, actor: str, reason: str | None) -> RowMapping | None:
@@ -148,38 +232,92 @@ def settle_assigned_cancels(tx: Transaction) -> Sequence[RowMapping]:
     return changed
 
 
-def finish(
-    tx: Transaction,
-    *,
-    task_id: UUID,
-    lease_id: UUID,
-    status: TaskStatus,
-    failure_reason: str | None,
-    result: dict[str, Any] | None,
-    progress: dict[str, Any] | None,
-    actor: str,
-    details: dict[str, Any],
-) -> RowMapping | None:
-    """dispatched → done, failed or cancelled, as the holder of the lease reports. Cancelled only where it was asked."""
-    row = tx.row(
-        f"""
-        UPDATE scheduled_tasks AS task
-        SET status = :status, failure_reason = :failure_reason, result = CAST(:result AS jsonb),
-            progress = CAST(:progress AS jsonb), lease_id = NULL, {_ENDED}
-        WHERE task.task_id = :task_id AND task.lease_id = :lease_id AND task.status = 'dispatched'
-            AND (:status <> 'cancelled' OR task.cancel_requested_at IS NOT NULL)
-        {_CHANGED}
-        """,
-        task_id=task_id,
-        lease_id=lease_id,
-        status=status.value,
-        failure_reason=failure_reason,
-        result=as_json(result),
-        progress=as_json(progress),
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the holder of a lease says of its run; `details` is for the event that tells of it."""
+
+    status: AttemptStatus
+    cause: FailureCause | None
+    failure_reason: str | None
+    result: dict[str, Any] | None
+    progress: dict[str, Any] | None
+    stopped_by: StoppedBy
+    #: As it is kept, to be compared with a repeat.
+    report: dict[str, Any]
+
+
+def finish(tx: Transaction, *, lease_id: UUID, host_id: UUID, ending: Ending) -> RowMapping | None:
+    """dispatched → done, failed or cancelled, as the holder of the lease reports. Cancelled only where it was asked.
+
+    Whoever takes the lease away decides, and the attempt ends with the task. None where nothing was changed: the lease
+    had gone before, or nobody asked for a cancel.
+    """
+    details: dict[str, Any] = {"reason": ending.failure_reason} if ending.failure_reason else {}
+    if ending.status is AttemptStatus.CANCELLED:
+        details |= {"stopped_by": ending.stopped_by, "confirmed": True}
+    change = f"""
+        status = :status, failure_reason = :failure_reason, result = CAST(:result AS jsonb), lease_id = NULL,
+        progress = coalesce(CAST(:progress AS jsonb), ended.progress), {_ENDED}
+    """
+    return tx.row(
+        _end_by_report(change, "CAST(:details AS jsonb)"),
+        **_of_report(lease_id, host_id, ending),
+        progress=as_json(ending.progress),
+        details=as_json(details),
     )
-    if row is not None:
-        record_events(tx, [_event(row, _EVENT_OF[status], details)], actor=actor)
-    return row
+
+
+def give_back(tx: Transaction, *, lease_id: UUID, host_id: UUID, ending: Ending) -> RowMapping | None:
+    """dispatched → cancelled, queued or failed, when the holder of the lease reports that it could not go on."""
+    details = """
+        jsonb_build_object('reason', CAST(:reason AS text), 'attempts_left', max_attempts - attempt)
+        || CASE status WHEN 'cancelled' THEN CAST(:of_cancel AS jsonb) ELSE '{}' END
+    """
+    return tx.row(
+        _end_by_report(_LEFT_THE_DEVICE, details),
+        **_of_report(lease_id, host_id, ending),
+        reason=ending.failure_reason,
+        of_cancel=as_json({"stopped_by": ending.stopped_by, "confirmed": True}),
+    )
+
+
+def _end_by_report(change: str, details: str) -> str:
+    return f"""
+        WITH ended AS (
+            DELETE FROM leases AS lease USING scheduled_tasks AS task
+            WHERE lease.lease_id = :lease_id AND lease.host_id = :host_id AND task.task_id = lease.task_id
+                AND (:status <> 'cancelled' OR task.cancel_requested_at IS NOT NULL)
+            RETURNING lease.task_id, lease.device_id, lease.progress
+        ), changed AS (
+            UPDATE scheduled_tasks AS task SET {change}
+            FROM ended WHERE task.task_id = ended.task_id AND task.lease_id = :lease_id AND task.status = 'dispatched'
+            {_CHANGED}, ended.device_id AS freed_device_id
+        ), attempts AS (
+            UPDATE task_attempts AS attempt
+            SET status = :status, finished_at = corral_now(), cause = :cause, failure_reason = :failure_reason,
+                result = CAST(:result AS jsonb), report = CAST(:report AS jsonb)
+            FROM changed WHERE attempt.lease_id = :lease_id AND attempt.status = 'dispatched'
+        ), told AS (
+            INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
+            SELECT task_id, corral_now(), 'task.' || CASE status WHEN 'queued' THEN 'requeued' ELSE status END, attempt,
+                   :actor, {details}
+            FROM changed
+        )
+        SELECT task_id, status, freed_device_id FROM changed
+    """
+
+
+def _of_report(lease_id: UUID, host_id: UUID, ending: Ending) -> dict[str, Any]:
+    return {
+        "lease_id": lease_id,
+        "host_id": host_id,
+        "actor": f"host:{host_id}",
+        "status": ending.status.value,
+        "cause": ending.cause.value if ending.cause else None,
+        "failure_reason": ending.failure_reason,
+        "result": as_json(ending.result),
+        "report": as_json(ending.report),
+    }
 
 
 def leave_device(

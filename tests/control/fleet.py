@@ -8,7 +8,7 @@ from uuid import UUID
 from control.operations.assign import assign_tasks
 from control.operations.cadence import record_api_alive
 from control.operations.cancel import Cancellation, request_task_cancellation
-from control.operations.claim import claim_assignment
+from control.operations.claim import claim_assignments
 from control.operations.hosts import heartbeat, register_host
 from control.operations.keys import Principal
 from control.operations.leases import renew_lease
@@ -82,11 +82,23 @@ class Host:
         self.incarnation = uuid7()
         self.beat()
 
-    def claim(self, *, claim_id: UUID | None = None) -> Assignment | None:
-        request = ClaimRequest(
-            claim_id=claim_id or uuid7(), incarnation=self.incarnation, free_devices=self.serials, wait_ms=0
+    def claim_request(self, *serials: str, claim_id: UUID | None = None, **more: Any) -> ClaimRequest:
+        return ClaimRequest(
+            claim_id=claim_id or uuid7(),
+            incarnation=self.incarnation,
+            free_devices=list(serials) or self.serials,
+            wait_ms=0,
+            **more,
         )
-        return claim_assignment(self.plane, self.host_id, request)
+
+    def claim(self, *, claim_id: UUID | None = None) -> Assignment | None:
+        claimed = claim_assignments(self.plane, self.host_id, self.claim_request(claim_id=claim_id))
+        assert len(claimed) <= 1
+        return claimed[0] if claimed else None
+
+    def claim_several(self, *, max_assignments: int = 64, claim_id: UUID | None = None) -> list[Assignment]:
+        request = self.claim_request(claim_id=claim_id, max_assignments=max_assignments)
+        return claim_assignments(self.plane, self.host_id, request)
 
     def renew(self, assignment: Assignment, **more: Any) -> LeaseRenewalResponse:
         return renew_lease(self.plane, self.host_id, assignment.lease_id, LeaseRenewalRequest(**more))

@@ -1,0 +1,127 @@
+"""What a claim gives: parts of the statements of `control.store.transitions`, and the answer to a repeat."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import stamina
+from sqlalchemy import RowMapping
+from sqlalchemy.exc import IntegrityError
+
+from control.store.database import Transaction
+
+_ONE_ANSWER = "uq_task_attempts_host_id_claim_id_claim_position"
+
+#: The host of a claim, locked: claims, heartbeats and reports that claim of one host go one by one. Its row is locked
+#: before those of leases and tasks, everywhere.
+LOOK_AND_LOCK_HOST = """
+    look AS MATERIALIZED (
+        SELECT host.incarnation,
+            EXISTS (SELECT 1 FROM task_attempts AS earlier
+                    WHERE earlier.host_id = host.host_id AND earlier.claim_id = :claim_id) AS is_repeated,
+            EXISTS (SELECT 1 FROM devices AS device JOIN scheduled_tasks AS task USING (device_id)
+                    WHERE device.host_id = host.host_id AND device.serial = ANY(CAST(:serials AS text[]))
+                        AND task.status = 'assigned' AND task.cancel_requested_at IS NULL) AS has_work
+        FROM hosts AS host WHERE host.host_id = :host_id
+    ), host AS MATERIALIZED (
+        SELECT host_id FROM hosts
+        WHERE host_id = :host_id AND incarnation = :incarnation AND (SELECT has_work AND NOT is_repeated FROM look)
+        FOR NO KEY UPDATE
+    )
+"""
+
+#: What a host needs to run a task.
+_TO_RUN = """
+    task.task_id, task.attempt, task.lease_id, task.kind, task.name, task.flow, task.goal, task.verify, task.agent,
+    task.files, task.env, task.timeout_seconds, task.cancel_requested_at IS NOT NULL AS cancel_requested
+"""
+
+#: What `dispatched` returns: the same, and what its attempt and lease are made of.
+DISPATCHED = f"RETURNING {_TO_RUN}, task.host_id, task.device_id, chosen.serial, chosen.position"
+
+BEGIN_ATTEMPTS_AND_LEASES = """
+    attempts AS (
+        INSERT INTO task_attempts (task_id, attempt, lease_id, host_id, device_id, claim_id, claim_position, status,
+                                   claimed_at)
+        SELECT task_id, attempt, lease_id, host_id, device_id, :claim_id, position, 'dispatched', corral_now()
+        FROM dispatched ORDER BY position
+    ), begun AS (
+        INSERT INTO leases (lease_id, task_id, attempt, host_id, device_id, incarnation, expires_at)
+        SELECT lease_id, task_id, attempt, host_id, device_id, :incarnation,
+               corral_now() + make_interval(secs => :lease_seconds)
+        FROM dispatched ORDER BY position
+        RETURNING lease_id, expires_at
+    )
+"""
+
+
+#: More sets of conditions than this are left to the pass that reads the whole queue: here a report waits.
+MOST_CLASSES = 100
+
+
+def lock_host_that_reports(tx: Transaction, *, host_id: UUID, lease_id: UUID, claim_id: UUID) -> RowMapping | None:
+    """The host, locked, with the device of the lease and what is queued: all that a claim after a report depends on.
+
+    `classes` has the queue's sets of conditions, at most one more than `MOST_CLASSES`; `has_claimed` says whether this
+    claim was answered before. `device_id` is null where the lease has gone.
+    """
+    return tx.row(
+        """
+        WITH RECURSIVE class AS (
+            (SELECT requirement_class, requires FROM scheduled_tasks WHERE status = 'queued'
+             ORDER BY requirement_class LIMIT 1)
+            UNION ALL
+            SELECT following.requirement_class, following.requires FROM class, LATERAL (
+                SELECT requirement_class, requires FROM scheduled_tasks
+                WHERE status = 'queued' AND requirement_class > class.requirement_class
+                ORDER BY requirement_class LIMIT 1
+            ) AS following
+        )
+        SELECT host.incarnation, host.is_online AND NOT host.is_drain_requested AND NOT host.is_draining AS takes_tasks,
+               host.name AS host_name, host.labels AS host_labels, host.supported_commands AS host_commands,
+               device.device_id, device.state, device.serial, device.model, device.manufacturer,
+               device.android_version, device.labels,
+               EXISTS (SELECT 1 FROM task_attempts AS earlier
+                       WHERE earlier.host_id = host.host_id AND earlier.claim_id = :claim_id) AS has_claimed,
+               ARRAY(SELECT jsonb_build_object('name', requirement_class, 'requires', requires)
+                     FROM class LIMIT :most_classes) AS classes
+        FROM hosts AS host
+        LEFT JOIN leases AS lease ON lease.host_id = host.host_id AND lease.lease_id = :lease_id
+        LEFT JOIN devices AS device ON device.device_id = lease.device_id
+        WHERE host.host_id = :host_id FOR NO KEY UPDATE OF host
+        """,
+        host_id=host_id,
+        lease_id=lease_id,
+        claim_id=claim_id,
+        most_classes=MOST_CLASSES + 1,
+    )
+
+
+def renew_claim(tx: Transaction, *, host_id: UUID, claim_id: UUID, lease_seconds: float) -> Sequence[RowMapping]:
+    """What an earlier request with this claim id was given and still has, each lease renewed by its full length."""
+    return tx.rows(
+        f"""
+        UPDATE leases AS lease SET expires_at = corral_now() + make_interval(secs => :lease_seconds)
+        FROM task_attempts AS attempt, scheduled_tasks AS task, devices AS device
+        WHERE lease.lease_id = ANY(ARRAY(
+            SELECT lease_id FROM leases JOIN task_attempts AS claimed USING (lease_id)
+            WHERE claimed.host_id = :host_id AND claimed.claim_id = :claim_id
+            ORDER BY lease_id FOR UPDATE OF leases
+        )) AND attempt.lease_id = lease.lease_id AND task.task_id = lease.task_id AND task.lease_id = lease.lease_id
+            AND device.device_id = lease.device_id
+        RETURNING {_TO_RUN}, device.serial, attempt.claim_position AS position, lease.expires_at
+        """,
+        host_id=host_id,
+        claim_id=claim_id,
+        lease_seconds=lease_seconds,
+    )
+
+
+def _is_answered_at_once(error: Exception) -> bool:
+    diagnosis = getattr(error.orig, "diag", None) if isinstance(error, IntegrityError) else None
+    return getattr(diagnosis, "constraint_name", None) == _ONE_ANSWER
+
+
+#: Of two requests under one claim id at once, the second looks again, and finds what the first was given.
+retried_when_answered_at_once = stamina.retry(
+    on=_is_answered_at_once, attempts=3, wait_initial=0.001, wait_max=0.01, timeout=10
+)
