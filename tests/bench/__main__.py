@@ -2,15 +2,15 @@
 
 import json
 import sys
+import time
+from importlib import import_module
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
-from tests.bench import cancels, renewals
 from tests.bench.row import Row
+from tests.bench.table import show
 
-BENCHMARKS = {"renewals": renewals.run, "cancels": cancels.run}
+#: Each is a module of this folder with a function `run`; imported when its turn comes, for their peers are heavy.
+BENCHMARKS = ("renewals", "cancel_latency", "cancels", "dispatch", "life", "scale", "footprint", "fsync")
 OUTPUT = Path("build/bench")
 
 
@@ -19,23 +19,13 @@ def main(names: list[str]) -> int:
     if unknown:
         sys.stderr.write(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}\n")
         return 2
+    OUTPUT.mkdir(parents=True, exist_ok=True)
     for name in names or BENCHMARKS:
-        rows = BENCHMARKS[name]()
-        OUTPUT.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        rows: list[Row] = import_module(f"tests.bench.{name}").run()
         (OUTPUT / f"{name}.json").write_text(json.dumps({"rows": [row.as_json() for row in rows]}, indent=1) + "\n")
-        show(name, rows)
+        show(f"{name}, measured in {time.monotonic() - began:.0f} s", rows)
     return 0
-
-
-def show(name: str, rows: list[Row]) -> None:
-    columns = list(dict.fromkeys(column for row in rows for column in row.as_json()))
-    table = Table(title=name, title_justify="left")
-    for column in columns:
-        table.add_column(column, justify="left" if column in {"name", "floor"} else "right")
-    for row in rows:
-        values = row.as_json()
-        table.add_row(*(str(values.get(column, "")) for column in columns))
-    Console().print(table)
 
 
 if __name__ == "__main__":

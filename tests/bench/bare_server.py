@@ -1,0 +1,94 @@
+"""The floor of every HTTP figure: a handler that decodes a renewal, encodes an answer and does nothing else.
+
+It runs in a process of its own, on the server that Corral runs on, and prints its port once it listens.
+"""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+
+from control.app.server import api_server
+from control.app.settings import Settings
+
+
+class Progress(msgspec.Struct):
+    step: int = 0
+    steps_total: int | None = None
+    text: str = ""
+    checkpoint: str = "running"
+
+
+class Renewal(msgspec.Struct):
+    progress: Progress | None = None
+    cancel_seen: bool = False
+
+
+class HeldLease(Renewal, kw_only=True):
+    lease_id: str
+
+
+class HostRenewal(msgspec.Struct):
+    leases: list[HeldLease]
+    wait_ms: int = 0
+
+
+class Renewed(msgspec.Struct):
+    lease_id: str
+    status: str = "renewed"
+    lease_expires_at: str = "2030-01-01T00:00:00.000000Z"
+    lease_remaining_ms: int = 30_000
+    held_ms: int = 0
+    renew_after_ms: int = 10_000
+    cancel_requested: bool = False
+
+
+class HostRenewed(msgspec.Struct):
+    leases: list[Renewed]
+    held_ms: int = 0
+    renew_after_ms: int = 0
+
+
+class BareHandler:
+    """`POST …/leases/{id}/renew` and `POST …/hosts/{id}/renew`, answered from nothing."""
+
+    def __init__(self) -> None:
+        nobody = SimpleNamespace(end_holds=lambda: None)
+        self.state = SimpleNamespace(edge=SimpleNamespace(listener=nobody))
+        self._single, self._host = msgspec.json.Decoder(Renewal), msgspec.json.Decoder(HostRenewal)
+        self._encode = msgspec.json.Encoder().encode
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            raise NotImplementedError("no lifespan, no websockets")
+        message = await receive()
+        content = message["body"]
+        while message.get("more_body"):
+            message = await receive()
+            content += message["body"]
+        body = self._answer(scope["path"], content)
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def _answer(self, path: str, content: bytes) -> bytes:
+        if "/hosts/" in path:
+            return self._encode(HostRenewed([Renewed(one.lease_id) for one in self._host.decode(content).leases]))
+        self._single.decode(content)
+        return self._encode(Renewed(path.split("/")[4]))
+
+
+def main(port: int) -> None:
+    settings = Settings(
+        database_url="postgresql://nobody@127.0.0.1/nothing",
+        redis_url="redis://127.0.0.1:1/0",
+        artifacts_dir=Path("unused"),
+        port=port,
+    )
+    api_server(BareHandler(), settings).run()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
