@@ -4,13 +4,14 @@ import hmac
 from typing import Annotated, Any
 from uuid import UUID
 
+from anyio.to_thread import run_sync
 from fastapi import Depends, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
 from starlette.requests import Request
 
-from control.api.edge import TheEdge, ThePlane
+from control.api.edge import TheEdge
 from control.domain.errors import Forbidden, Unauthenticated
-from control.operations.keys import Principal, authenticate_host, authenticate_key
+from control.operations.keys import Principal, verify_host, verify_key
 from corral.contract.fleet import Scope
 
 _API_KEY = HTTPBearer(
@@ -31,10 +32,11 @@ _JOIN_TOKEN = HTTPBearer(
 _Bearer = HTTPAuthorizationCredentials | None
 
 
-def _key_holder(
-    request: Request, plane: ThePlane, needed: SecurityScopes, bearer: Annotated[_Bearer, Depends(_API_KEY)]
+async def _key_holder(
+    request: Request, edge: TheEdge, needed: SecurityScopes, bearer: Annotated[_Bearer, Depends(_API_KEY)]
 ) -> Principal:
-    principal = authenticate_key(plane, _token(bearer, wanted="an API key"))
+    token = _token(bearer, wanted="an API key")
+    principal = edge.keys.known(token) or await run_sync(verify_key, edge.plane, edge.keys, token)
     request.state.actor = principal.actor
     if missing := [scope for scope in needed.scopes if Scope(scope) not in principal.scopes]:
         raise Forbidden(f"this key lacks the scope '{missing[0]}'", scope=missing[0])
@@ -46,8 +48,9 @@ def with_scope(scope: Scope) -> Any:
     return Security(_key_holder, scopes=[scope.value])
 
 
-def _calling_host(request: Request, plane: ThePlane, bearer: Annotated[_Bearer, Depends(_HOST_CREDENTIAL)]) -> UUID:
-    host_id = authenticate_host(plane, _token(bearer, wanted="the credential of a host"))
+async def _calling_host(request: Request, edge: TheEdge, bearer: Annotated[_Bearer, Depends(_HOST_CREDENTIAL)]) -> UUID:
+    token = _token(bearer, wanted="the credential of a host")
+    host_id = edge.hosts.known(token) or await run_sync(verify_host, edge.plane, edge.hosts, token)
     request.state.actor = f"host:{host_id}"
     return host_id
 

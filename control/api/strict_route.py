@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
+from functools import wraps
+from http import HTTPStatus
+from inspect import iscoroutinefunction
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -25,6 +28,10 @@ class StrictRoute(APIRoute):
 
     refuses_unknown_query = True
 
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        status_code: int | None = options.get("status_code")
+        super().__init__(path, _writing(endpoint, status_code or HTTPStatus.OK), **options)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         respond = super().get_route_handler()
         known_query = frozenset(_query_names(self)) if self.refuses_unknown_query else None
@@ -45,6 +52,34 @@ class TolerantRoute(StrictRoute):
     """For `/internal/v1`: JSON is read as strictly, but what it says beyond the known is skipped."""
 
     refuses_unknown_query = False
+
+
+def _writing(endpoint: Callable[..., Any], status_code: int) -> Callable[..., Any]:
+    """The endpoint, with its model written as JSON in its own thread: FastAPI would check it again, in another."""
+
+    def write(answer: Any, arguments: dict[str, Any]) -> Any:
+        if not isinstance(answer, BaseModel):
+            return answer
+        said = next((one for one in arguments.values() if isinstance(one, Response)), None)
+        response = Response(answer.model_dump_json(), status_code, media_type="application/json")
+        if said is not None:
+            response.status_code = said.status_code or status_code
+            response.headers.update(said.headers)
+        return response
+
+    if iscoroutinefunction(endpoint):
+
+        @wraps(endpoint)
+        async def answer_async(**arguments: Any) -> Any:
+            return write(await endpoint(**arguments), arguments)
+
+        return answer_async
+
+    @wraps(endpoint)
+    def answer(**arguments: Any) -> Any:
+        return write(endpoint(**arguments), arguments)
+
+    return answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from control.domain.errors import Unauthenticated
 from control.operations.plane import Plane
+from control.signals.tokens import VerifiedTokens
 from control.store import hosts, keys
 from corral.contract.fleet import ApiKeyCreated, Scope
 
@@ -49,7 +50,7 @@ def authenticate_key(plane: Plane, token: str) -> Principal:
         Unauthenticated: it is nobody's.
     """
     key_id, secret = _parts(token, _KEY_PREFIX)
-    with plane.database.transaction() as tx:
+    with plane.database.statement() as tx:
         row = keys.find_api_key(tx, key_id)
     stored = bytes(row["secret_hash"]) if row else _NOTHING
     if not hmac.compare_digest(stored, _hash(secret)) or row is None:
@@ -69,11 +70,37 @@ def authenticate_host(plane: Plane, token: str) -> UUID:
         host_id = UUID(name)
     except ValueError:
         raise Unauthenticated("this is not the credential of a host") from None
-    with plane.database.transaction() as tx:
+    with plane.database.statement() as tx:
         stored = hosts.credential_hash_of(tx, host_id)
     if not hmac.compare_digest(stored or _NOTHING, _hash(secret)) or stored is None:
         raise Unauthenticated("this host credential is not known here")
     return host_id
+
+
+def verify_key(plane: Plane, known: VerifiedTokens[Principal], token: str) -> Principal:
+    """Whose key this is, remembered for the next request. Raises as `authenticate_key`."""
+    ticket = known.begin()
+    principal = authenticate_key(plane, token)
+    known.remember(ticket, token, principal, token_id=id_of_key(principal.key_id))
+    return principal
+
+
+def verify_host(plane: Plane, known: VerifiedTokens[UUID], token: str) -> UUID:
+    """Which host this credential belongs to, remembered for the next request. Raises as `authenticate_host`."""
+    ticket = known.begin()
+    host_id = authenticate_host(plane, token)
+    known.remember(ticket, token, host_id, token_id=id_of_host(host_id))
+    return host_id
+
+
+def id_of_key(key_id: str) -> str:
+    """The name by which all processes are told that a key is void."""
+    return f"key:{key_id}"
+
+
+def id_of_host(host_id: UUID) -> str:
+    """The name by which all processes are told that a host's credential is void."""
+    return f"host:{host_id}"
 
 
 def host_credential(host_id: UUID) -> tuple[str, bytes]:
