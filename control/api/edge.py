@@ -2,13 +2,17 @@
 
 from dataclasses import dataclass, field
 from typing import Annotated
+from uuid import UUID
 
 from anyio import CapacityLimiter
 from fastapi import Depends
 from starlette.requests import Request
 
+from control.operations.keys import Principal
 from control.operations.plane import Plane
+from control.renewals.renewals import Renewals
 from control.signals.listener import WakeupListener
+from control.signals.tokens import VerifiedTokens
 
 #: Claims and uploads have threads of their own: however many wait or trickle, the other calls find theirs free.
 CLAIM_THREADS = 4
@@ -19,6 +23,10 @@ UPLOAD_THREADS = 8
 class Edge:
     plane: Plane
     listener: WakeupListener
+    renewals: Renewals
+    #: Whose keys and credentials this process has verified lately; keys stand for their principal, hosts for their id.
+    keys: VerifiedTokens[Principal]
+    hosts: VerifiedTokens[UUID]
     #: The token with which hosts enrol; None lets no host join.
     join_token: str | None
     #: The schema revision that this code needs.

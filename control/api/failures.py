@@ -17,9 +17,11 @@ from sqlalchemy.exc import (
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from control.api.edge_errors import MethodNotAllowed, RouteNotFound
 from control.api.problems import refusal_response
+from control.api.request_log import RequestLog
 from control.api.strict_route import body_refusal
 from control.api.validation import field_problems, summary
 from control.domain.errors import InvalidRequest, NotReady, Refusal
@@ -28,6 +30,10 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 #: Postgres' codes for a table, a column and a function that it does not know.
 _NAMES_WHAT_IS_NOT_THERE = frozenset({"42P01", "42703", "42883"})
+_DATABASE_ERRORS = (
+    *(OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError),
+    *(DataError, ProgrammingError),
+)
 
 
 def answer_failures(app: FastAPI, routes: list[APIRoute]) -> None:
@@ -37,19 +43,28 @@ def answer_failures(app: FastAPI, routes: list[APIRoute]) -> None:
         return _not_routed(request, error, routes)
 
     handlers: dict[type[Exception], Any] = {
-        Refusal: _refused,
         RequestValidationError: _invalid,
         HTTPException: not_routed,
         ClientDisconnect: _gone,
-        DataError: _not_storable,
-        ProgrammingError: _schema_behind,
-        **dict.fromkeys((OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError), _database_away),
+        **dict.fromkeys((Refusal, *_DATABASE_ERRORS), _failed),
     }
     for error, handler in handlers.items():
         app.add_exception_handler(error, handler)
 
 
-async def _refused(request: Request, refusal: Refusal) -> Response:
+async def answer_failure(error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request that failed in front of the app as the app would have, with a line in the log."""
+
+    async def fail(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise _database_refusal(error, scope["path"]) or error
+
+    await RequestLog(fail)(scope, receive, send)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    refusal = error if isinstance(error, Refusal) else _database_refusal(error, request.url.path)
+    if refusal is None:
+        raise error
     return _answer(request, refusal)
 
 
@@ -60,23 +75,21 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
     return _answer(request, InvalidRequest(summary(problems), errors=problems))
 
 
-async def _database_away(request: Request, error: Exception) -> Response:
-    log.error("request.database_away", path=request.url.path, error=_cause(error))
-    return _answer(request, NotReady("the database cannot be reached just now; try again in a moment"))
-
-
-async def _not_storable(request: Request, error: Exception) -> Response:
-    # The models should have refused it with its place; the log tells which of them is too wide.
-    log.error("request.not_storable", path=request.url.path, error=_cause(error))
-    return _answer(request, InvalidRequest("a value in the request is out of the range that can be stored"))
-
-
-async def _schema_behind(request: Request, error: Exception) -> Response:
-    # Our own statements are tested: one that names what is not there has met another schema than its own.
-    if getattr(getattr(error, "orig", None), "sqlstate", None) not in _NAMES_WHAT_IS_NOT_THERE:
-        raise error
-    log.error("request.schema_behind", path=request.url.path, error=_cause(error))
-    return _answer(request, NotReady("the database has another schema than this version needs: run `corral migrate`"))
+def _database_refusal(error: Exception, path: str) -> Refusal | None:
+    match error:
+        case OperationalError() | InterfaceError() | DisconnectionError() | PoolTimeoutError():
+            log.error("request.database_away", path=path, error=_cause(error))
+            return NotReady("the database cannot be reached just now; try again in a moment")
+        case DataError():
+            # The models should have refused it with its place; the log tells which of them is too wide.
+            log.error("request.not_storable", path=path, error=_cause(error))
+            return InvalidRequest("a value in the request is out of the range that can be stored")
+        case ProgrammingError() if getattr(error.orig, "sqlstate", None) in _NAMES_WHAT_IS_NOT_THERE:
+            # Our own statements are tested: one that names what is not there has met another schema than its own.
+            log.error("request.schema_behind", path=path, error=_cause(error))
+            return NotReady("the database has another schema than this version needs: run `corral migrate`")
+        case _:
+            return None
 
 
 async def _gone(request: Request, _error: ClientDisconnect) -> Response:

@@ -1,5 +1,8 @@
 """What hosts call apart from claims: register, heartbeat, and the life of a lease.
 
+Nearly all renewals are answered in front of this application (`control.renewals.routes`), by the same two calls that
+stand here for whatever is not quite as usual there.
+
 Who registers or sends a heartbeat takes a place, so both ask first whether the caller still listens. A process that is
 gone must not take the place of the one that came after it, only because its request had waited for us.
 """
@@ -8,19 +11,23 @@ from uuid import UUID
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter
+from msgspec import structs, to_builtins
 from starlette.requests import ClientDisconnect, Request
 
 from control.api.access import CallingHost, Joining, NamedHost
-from control.api.edge import ThePlane
+from control.api.edge import TheEdge, ThePlane
 from control.api.strict_route import TolerantRoute
 from control.operations.hosts import heartbeat, register_host
-from control.operations.leases import renew_lease
 from control.operations.results import record_task_result
+from control.store.leases import Renewal
 from corral.contract.host_protocol import (
     Heartbeat,
     HeartbeatReply,
+    HeldLease,
     HostRegistered,
     HostRegistration,
+    HostRenewalRequest,
+    HostRenewalResponse,
     LeaseRenewalRequest,
     LeaseRenewalResponse,
     TerminalResultRequest,
@@ -43,17 +50,42 @@ async def beat(plane: ThePlane, http: Request, host_id: NamedHost, beat: Heartbe
 
 
 @router.post("/internal/v1/leases/{lease_id}/renew", summary="Renew a lease")
-def renew(
-    plane: ThePlane, lease_id: UUID, host_id: CallingHost, renewal: LeaseRenewalRequest | None = None
+async def renew(
+    edge: TheEdge, lease_id: UUID, host_id: CallingHost, renewal: LeaseRenewalRequest | None = None
 ) -> LeaseRenewalResponse:
-    return renew_lease(plane, host_id, lease_id, renewal or LeaseRenewalRequest())
+    said = renewal or LeaseRenewalRequest()
+    renewed = await edge.renewals.renew_one(_renewal(lease_id, host_id, said))
+    return LeaseRenewalResponse.model_validate(structs.asdict(renewed))
+
+
+@router.post("/internal/v1/hosts/{host_id}/renew", summary="Renew all leases of a host, and wait for a cancel")
+async def renew_all(
+    edge: TheEdge, http: Request, host_id: NamedHost, request: HostRenewalRequest
+) -> HostRenewalResponse:
+    """Held for up to `wait_ms`, and answered early when one of the leases is cancelled or lost."""
+    renewed = await edge.renewals.renew_host(
+        str(host_id),
+        [_renewal(held.lease_id, host_id, held) for held in request.leases],
+        wait_seconds=request.wait_ms / 1000,
+        received_at=http.state.received_at,
+        is_gone=http.is_disconnected,
+    )
+    return HostRenewalResponse.model_validate(to_builtins(renewed))
 
 
 @router.post("/internal/v1/leases/{lease_id}/result", summary="Report what came of a run")
-def report(
-    plane: ThePlane, lease_id: UUID, host_id: CallingHost, report: TerminalResultRequest
+async def report(
+    edge: TheEdge, lease_id: UUID, host_id: CallingHost, report: TerminalResultRequest
 ) -> TerminalResultResponse:
-    return record_task_result(plane, host_id, lease_id, report)
+    answer = await run_sync(record_task_result, edge.plane, host_id, lease_id, report)
+    # Other processes are told; this one must not even be late.
+    edge.renewals.forget(lease_id)
+    return answer
+
+
+def _renewal(lease_id: UUID, host_id: UUID, said: LeaseRenewalRequest | HeldLease) -> Renewal:
+    progress = said.progress.model_dump(mode="json") if said.progress else None
+    return Renewal(str(lease_id), str(host_id), progress, said.cancel_seen)
 
 
 async def _must_listen(http: Request) -> None:

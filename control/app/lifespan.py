@@ -29,6 +29,7 @@ def lifespan_of(
         try:
             yield
         finally:
+            await edge.renewals.close()
             await _end(tasks)
             edge.plane.database.close()
 

@@ -9,18 +9,16 @@ from fastapi.routing import APIRoute
 
 from control.api import artifacts, claim, fleet, health, host_calls, keys, tasks, uploads
 from control.api.body_limit import BodyLimit
-from control.api.edge import Edge
 from control.api.failures import answer_failures
 from control.api.openapi import describe
 from control.api.request_log import RequestLog
+from control.app.edge import make_edge
 from control.app.lifespan import lifespan_of
 from control.app.plane import api_plane
 from control.app.server import api_server
 from control.app.settings import Settings
 from control.jobs.schedule import ScheduledJob, scheduled_jobs
 from control.operations.plane import Plane
-from control.signals.listener import WakeupListener
-from control.store.schema import head_revision
 from corral.logs import configure_logs
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -40,12 +38,7 @@ def create_app(settings: Settings, plane: Plane, *, sweeps: Sequence[ScheduledJo
 
     `sweeps` are the jobs that it runs when nobody else does: all, where nothing is said.
     """
-    edge = Edge(
-        plane=plane,
-        listener=WakeupListener(settings.redis_url.get_secret_value()),
-        join_token=settings.join_token.get_secret_value() if settings.join_token else None,
-        head_revision=head_revision(),
-    )
+    edge = make_edge(settings, plane)
     watched = scheduled_jobs(settings.timing) if sweeps is None else sweeps
     app = FastAPI(
         title="Corral",

@@ -7,7 +7,10 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
+from control.api.edge import Edge
+from control.api.failures import answer_failure
 from control.app.settings import Settings
+from control.renewals.routes import RenewalRoutes
 from control.signals.listener import WakeupListener
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -18,8 +21,9 @@ KEEP_ALIVE_SECONDS = 75
 
 def api_server(app: FastAPI, settings: Settings) -> "ApiServer":
     """The server of an application; it takes no signals unless it runs in the main thread."""
+    edge: Edge = app.state.edge
     config = uvicorn.Config(
-        app,
+        RenewalRoutes(app, renewals=edge.renewals, hosts=edge.hosts, answer_failure=answer_failure),
         host=settings.address,
         port=settings.port,
         loop="uvloop",
@@ -31,7 +35,7 @@ def api_server(app: FastAPI, settings: Settings) -> "ApiServer":
         log_config=None,
         server_header=False,
     )
-    return ApiServer(config, app.state.edge.listener)
+    return ApiServer(config, edge.listener)
 
 
 class ApiServer(uvicorn.Server):

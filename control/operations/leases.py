@@ -1,46 +1,82 @@
-"""Keep a lease alive, and tell its holder whether somebody wants the task stopped."""
+"""Keep leases alive, and tell their holders whether somebody wants the task stopped."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from control.domain.errors import StaleLease
+from control.metrics import CANCEL_HOP_SECONDS
 from control.operations.plane import Plane
 from control.store import leases
-from control.store.events import Event, record_events
-from corral.contract.history import TaskEventKind
-from corral.contract.host_protocol import LeaseRenewalRequest, LeaseRenewalResponse
+from control.store.database import retried_on_deadlock
+from control.store.leases import Renewal
 from corral.failpoints import failpoint
 
+_HOP_OF = {"task.cancel_delivered": "delivered", "task.cancel_seen": "seen"}
 
-def renew_lease(plane: Plane, host_id: UUID, lease_id: UUID, renewal: LeaseRenewalRequest) -> LeaseRenewalResponse:
-    """Extend the lease by its full length; a pending cancel is said in every answer until the task has ended.
 
-    Raises:
-        StaleLease: the lease has ended, or is another host's.
+@dataclass(slots=True)
+class RenewedLeases:
+    """What became of renewals that were made together.
+
+    `cancelled` has an entry for each, in their order: whether its cancel is pending, None where the lease has ended or
+    is another host's. `others` are the leases of hosts that were asked about and that no renewal named.
     """
-    timing = plane.timing
-    with plane.database.transaction() as tx:
-        row = leases.renew_lease(
-            tx,
-            lease_id=lease_id,
-            host_id=host_id,
-            lease_seconds=timing.lease_seconds,
-            progress=renewal.progress.model_dump(mode="json") if renewal.progress else None,
+
+    cancelled: list[bool | None]
+    expires_at: datetime | None = None
+    others: dict[str, list[UUID]] = field(default_factory=dict[str, list[UUID]])
+
+
+@retried_on_deadlock
+def renew_leases(plane: Plane, renewals: Sequence[Renewal], *, hosts_to_check: Iterable[str] = ()) -> RenewedLeases:
+    """Extend leases by their full length; a pending cancel is said every time until the task has ended.
+
+    One statement, and so one transaction: who is told of a cancel in it is written down in it.
+    """
+    places = _places(renewals)
+    distinct = [_merged(renewals, places[key]) for key in sorted(places)]
+    with plane.database.statement() as tx:
+        rows = leases.renew_leases(
+            tx, distinct, lease_seconds=plane.timing.lease_seconds, hosts_to_check=hosts_to_check
         )
-        if row is None:
-            raise stale_lease(lease_id)
-        if row["cancel_requested"]:
-            facts = [TaskEventKind.CANCEL_DELIVERED, *([TaskEventKind.CANCEL_SEEN] if renewal.cancel_seen else [])]
-            events = [Event(fact, row["task_id"], row["attempt"]) for fact in facts]
-            record_events(tx, events, actor=f"host:{host_id}")
     failpoint("renew.committed")
-    return LeaseRenewalResponse(
-        lease_id=lease_id,
-        lease_expires_at=row["expires_at"],
-        lease_remaining_ms=round(timing.lease_seconds * 1000),
-        renew_after_ms=round(timing.renew_after_seconds * 1000),
-        cancel_requested=row["cancel_requested"],
-    )
+    renewed = RenewedLeases([None] * len(renewals))
+    for place, expires_at, cancel_age_seconds, new_facts, host_id, lease_id in rows:
+        if place is None:
+            renewed.others.setdefault(host_id, []).append(UUID(lease_id))
+            continue
+        renewed.expires_at = expires_at
+        renewal = distinct[int(place)]
+        for one in places[renewal.lease_id, renewal.host_id]:
+            renewed.cancelled[one] = cancel_age_seconds is not None
+        for fact in new_facts or ():
+            CANCEL_HOP_SECONDS.labels(_HOP_OF[fact]).observe(cancel_age_seconds)
+    return renewed
 
 
-def stale_lease(lease_id: UUID) -> StaleLease:
+def stale_lease(lease_id: UUID | str) -> StaleLease:
     return StaleLease(f"lease {lease_id} has ended; stop the run and claim again", lease_id=str(lease_id))
+
+
+def _places(renewals: Sequence[Renewal]) -> dict[tuple[str, str], list[int]]:
+    """Where each lease stands: a host that asks again before it has an answer names the same lease twice."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for place, renewal in enumerate(renewals):
+        places.setdefault((renewal.lease_id, renewal.host_id), []).append(place)
+    return places
+
+
+def _merged(renewals: Sequence[Renewal], places: list[int]) -> Renewal:
+    if len(places) == 1:
+        return renewals[places[0]]
+    same = [renewals[place] for place in places]
+    progress: list[dict[str, Any]] = [one.progress for one in same if one.progress is not None]
+    return Renewal(
+        lease_id=same[0].lease_id,
+        host_id=same[0].host_id,
+        progress=progress[-1] if progress else None,
+        cancel_seen=any(one.cancel_seen for one in same),
+    )

@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from control.artifacts import ArtifactFolder
+from control.domain.suitability import Suitability
 from control.signals.words import LeaseOf
 from control.store.database import Database
 
@@ -34,8 +35,8 @@ class Wakeups(Protocol):
         """Somebody wants the tasks of these leases stopped. False where it was not taken, and is to be said again."""
         ...
 
-    def tell_leases_ended(self, leases: Iterable[LeaseOf]) -> None:
-        """These leases are over: finished, reaped or released."""
+    def tell_leases_ended(self, leases: Iterable[LeaseOf], *, holder_knows: bool = False) -> None:
+        """These leases are over; `holder_knows` where a host has ended its own, and need not be woken for it."""
 
     def drop_tokens(self, token_ids: Iterable[str]) -> None:
         """What was verified for `key:<id>` or `host:<id>` is void."""
@@ -74,3 +75,4 @@ class Plane:
     wakeups: Wakeups
     artifacts: ArtifactFolder
     timing: Timing = field(default_factory=Timing)
+    suitability: Suitability = field(default_factory=Suitability)

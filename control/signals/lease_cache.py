@@ -1,7 +1,7 @@
 """What Redis remembers of leases, so that not every question about one is asked of Postgres. It never extends a lease.
 
     renewal committed ── fill ──►                 ┌─ "live <expires_at>"    the durable lease lasts as long as the key
-    cancel committed ─── mark ──► corral:lease:<id> ─ "cancel <expires_at>"  the same, and somebody wants it stopped
+    cancel committed ─── mark ──► <host>:<lease> ─── "cancel <expires_at>"  the same, and somebody wants it stopped
     finished, reaped ─── end ───►                 └─ "ended"                the tombstone
 
 The three may arrive in any order, late, or never. So a fill is a merge: a cancel stays, an expiry only grows, and a
@@ -9,15 +9,18 @@ tombstone wins. The time that is left is the key's own, counted by one clock; it
 renewed the lease, so it never says too much. A record that is missing or says too little costs a look into Postgres.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from control.signals.breaker import Breaker
 from control.signals.client import sending_client
 from control.signals.words import CHANNEL, LeaseOf, lease_words
 from corral.failpoints import failpoint
+
+#: Host and lease as text, which is how the hot path knows them.
+LeaseName: TypeAlias = tuple[str, str]
 
 #: A hanging Redis must not cost a lease: nobody waits for it longer than this, and after a failure nobody asks for a
 #: while.
@@ -96,16 +99,16 @@ class LeaseCache:
         """Whether Redis failed a moment ago, so that nobody asks it now."""
         return self._breaker.is_resting
 
-    def fill(self, leases: Sequence[tuple[str, bool]], *, remaining_ms: int, expires_at: str) -> None:
+    def fill(self, leases: Mapping[LeaseName, bool], *, remaining_ms: int, expires_at: str) -> None:
         """Remember leases that were renewed together, each with whether its cancel is pending."""
-        if remaining_ms > 0:
-            keys = [_key(lease_id) for lease_id, _ in leases]
-            marks = ["1" if is_cancelled else "" for _, is_cancelled in leases]
+        if leases and remaining_ms > 0:
+            keys = [_key(*lease) for lease in leases]
+            marks = ["1" if is_cancelled else "" for is_cancelled in leases.values()]
             self._attempt(lambda: self._fill_now(keys, [remaining_ms, expires_at, *marks]))
 
-    def look(self, lease_ids: Sequence[str]) -> list[CachedLease | None]:
+    def look(self, leases: Sequence[LeaseName]) -> list[CachedLease | None]:
         """What is known of each lease, in their order; None for what Postgres has to be asked about."""
-        keys = [_key(lease_id) for lease_id in lease_ids]
+        keys = [_key(*lease) for lease in leases]
         found: list[Any] = self._breaker.attempt(lambda: self._look(keys=keys), otherwise=[])
         if not found:
             return [None] * len(keys)
@@ -115,11 +118,11 @@ class LeaseCache:
         """Note that somebody wants these stopped, and tell all processes; False where Redis did not take it."""
         return self._attempt(lambda: self._mark_now(leases))
 
-    def end(self, leases: Iterable[LeaseOf]) -> None:
+    def end(self, leases: Iterable[LeaseOf], *, holder_knows: bool) -> None:
         """Note that these leases are over, and tell all processes."""
         over = list(leases)
-        arguments = [TOMBSTONE_MS, CHANNEL, lease_words(over)]
-        self._attempt(lambda: self._end(keys=[_key(lease.lease_id) for lease in over], args=arguments))
+        arguments = [TOMBSTONE_MS, CHANNEL, lease_words(over, kind="over" if holder_knows else "lease")]
+        self._attempt(lambda: self._end(keys=[_key(*lease) for lease in over], args=arguments))
 
     def close(self) -> None:
         self._redis.close()
@@ -137,7 +140,7 @@ class LeaseCache:
 
     def _mark_now(self, leases: Sequence[LeaseOf]) -> None:
         failpoint("cancel.marking")
-        keys = [_key(lease.lease_id) for lease in leases]
+        keys = [_key(*lease) for lease in leases]
         self._mark(keys=keys, args=[self._lease_ms, CHANNEL, lease_words(leases)])
 
     def _read(self, record: bytes | None, left_ms: int) -> CachedLease | None:
@@ -148,5 +151,6 @@ class LeaseCache:
         return CachedLease(remaining_ms=left_ms, expires_at=expires_at, is_cancelled=word == "cancel")
 
 
-def _key(lease_id: UUID | str) -> str:
-    return f"corral:lease:{lease_id}"
+def _key(host_id: UUID | str, lease_id: UUID | str) -> str:
+    # With its holder: no other host is told anything about it.
+    return f"corral:lease:{host_id}:{lease_id}"

@@ -26,11 +26,11 @@ class RedisWakeups:
         cancelled = list(leases)
         return not cancelled or self.cache.mark(cancelled)
 
-    def tell_leases_ended(self, leases: Iterable[LeaseOf]) -> None:
-        """These leases are over."""
+    def tell_leases_ended(self, leases: Iterable[LeaseOf], *, holder_knows: bool = False) -> None:
+        """These leases are over; `holder_knows` where a host has ended its own, and need not be woken for it."""
         ended = list(leases)
         if ended:
-            self.cache.end(ended)
+            self.cache.end(ended, holder_knows=holder_knows)
 
     def drop_tokens(self, token_ids: Iterable[str]) -> None:
         """What was verified for these is void."""

@@ -31,8 +31,8 @@ def work_words(host_ids: Iterable[UUID]) -> str:
     return " ".join(sorted({f"work:{host_id}" for host_id in host_ids}))
 
 
-def lease_words(leases: Iterable[LeaseOf]) -> str:
-    return " ".join(sorted({f"lease:{lease.host_id}:{lease.lease_id}" for lease in leases}))
+def lease_words(leases: Iterable[LeaseOf], *, kind: str = "lease") -> str:
+    return " ".join(sorted({f"{kind}:{lease.host_id}:{lease.lease_id}" for lease in leases}))
 
 
 def token_words(token_ids: Iterable[str]) -> str:

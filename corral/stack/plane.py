@@ -60,7 +60,7 @@ class _Nobody:
     def tell_cancels(self, leases: Iterable[LeaseOf]) -> bool:
         raise AssertionError(f"nothing here cancels {leases}")
 
-    def tell_leases_ended(self, leases: Iterable[LeaseOf]) -> None:
+    def tell_leases_ended(self, leases: Iterable[LeaseOf], *, holder_knows: bool = False) -> None:
         raise AssertionError(f"nothing here ends {leases}")
 
     def drop_tokens(self, token_ids: Iterable[str]) -> None:

@@ -11,12 +11,13 @@ from control.operations.cancel import Cancellation, request_task_cancellation
 from control.operations.claim import claim_assignments
 from control.operations.hosts import heartbeat, register_host
 from control.operations.keys import Principal
-from control.operations.leases import renew_lease
+from control.operations.leases import renew_leases, stale_lease
 from control.operations.plane import Job, Plane
 from control.operations.results import record_task_result
 from control.operations.submit import submit_task
 from control.operations.tasks import list_events, show_task
 from control.signals.words import LeaseOf
+from control.store.leases import Renewal
 from corral.contract.fleet import DeviceState, Scope
 from corral.contract.host_protocol import (
     Assignment,
@@ -24,7 +25,6 @@ from corral.contract.host_protocol import (
     Heartbeat,
     HostRegistration,
     LeaseRenewalRequest,
-    LeaseRenewalResponse,
     ReportedDevice,
     TerminalResultRequest,
     TerminalResultResponse,
@@ -58,7 +58,7 @@ class RecordedWakeups:
         self.cancelled.extend(leases)
         return True
 
-    def tell_leases_ended(self, leases: Iterable[LeaseOf]) -> None:
+    def tell_leases_ended(self, leases: Iterable[LeaseOf], *, holder_knows: bool = False) -> None:
         self.ended.extend(leases)
 
     def drop_tokens(self, token_ids: Iterable[str]) -> None:
@@ -100,8 +100,19 @@ class Host:
         request = self.claim_request(claim_id=claim_id, max_assignments=max_assignments)
         return claim_assignments(self.plane, self.host_id, request)
 
-    def renew(self, assignment: Assignment, **more: Any) -> LeaseRenewalResponse:
-        return renew_lease(self.plane, self.host_id, assignment.lease_id, LeaseRenewalRequest(**more))
+    def renew(self, assignment: Assignment, **more: Any) -> bool:
+        """Renew by its operation; whether a cancel is pending. Raises `StaleLease`."""
+        said = LeaseRenewalRequest(**more)
+        renewal = Renewal(
+            lease_id=str(assignment.lease_id),
+            host_id=str(self.host_id),
+            progress=said.progress.model_dump() if said.progress else None,
+            cancel_seen=said.cancel_seen,
+        )
+        (cancelled,) = renew_leases(self.plane, [renewal]).cancelled
+        if cancelled is None:
+            raise stale_lease(assignment.lease_id)
+        return cancelled
 
     def report(self, assignment: Assignment, status: str, **more: Any) -> TerminalResultResponse:
         report = TerminalResultRequest.model_validate({"status": status, **more})

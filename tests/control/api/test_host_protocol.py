@@ -40,7 +40,8 @@ def test_a_claim_a_renewal_and_a_result_end_a_task(api: httpx.Client, fleet: Fle
     assert assignment["attempt"] == 1
     assert 29_000 < assignment["lease_remaining_ms"] <= 30_000
     renewed = host.renew(lease_id, progress={"step": 1, "steps_total": 3, "text": "launchApp"}).json()
-    assert (renewed["status"], renewed["cancel_requested"], renewed["renew_after_ms"]) == ("renewed", False, 10_000)
+    assert (renewed["status"], renewed["cancel_requested"]) == ("renewed", False)
+    assert 0 < renewed["renew_after_ms"] <= 10_000
     assert host.report(lease_id, "done").json()["status"] == "recorded"
     assert host.report(lease_id, "done").json()["status"] == "already_recorded"
     conflict = problem(host.report(lease_id, "failed", failure_reason="no"), 409, "result_conflict")

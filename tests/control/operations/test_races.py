@@ -77,7 +77,7 @@ def test_a_cancel_in_the_same_instant_as_the_claim_is_never_lost(fleet: Fleet) -
         if assignment is None:
             settle_cancels(fleet.plane)
         else:
-            assert host.renew(assignment).cancel_requested is True
+            assert host.renew(assignment) is True
             host.report(assignment, "cancelled", stopped_by="before_start")
         assert ends_once(fleet, task_id) is TaskStatus.CANCELLED
 
@@ -167,7 +167,7 @@ def test_many_tasks_cancelled_at_random_moments_all_end_and_none_is_lost(fleet: 
 
     def work(host: Any) -> None:
         while assignment := host.claim() or (assign_tasks(fleet.plane) and host.claim()):
-            seen = host.renew(assignment, cancel_seen=False).cancel_requested
+            seen = host.renew(assignment, cancel_seen=False)
             host.report(assignment, "cancelled" if seen else chance.choice(["done", "failed"]))
 
     at_once(cancel_all, *[lambda host=host: work(host) for host in hosts])

@@ -35,7 +35,7 @@ def test_a_task_is_queued_assigned_dispatched_and_done(fleet: Fleet) -> None:
     assert assignment is not None
     assert (assignment.task_id, assignment.attempt, assignment.device_serial) == (task_id, 1, "PHONE1")
     assert assignment.lease_remaining_ms == pytest.approx(30_000, abs=200)
-    assert host.renew(assignment).cancel_requested is False
+    assert host.renew(assignment) is False
     assert host.report(assignment, "done", result={"steps": 3}).status == "recorded"
     shown = fleet.show(task_id)
     assert (shown.status, shown.result, shown.cancellation) == (TaskStatus.DONE, {"steps": 3}, None)
@@ -135,7 +135,7 @@ def test_cancelled_is_refused_where_nobody_asked_and_the_lease_lives_on(fleet: F
     assignment = fleet.running(host)
     with pytest.raises(CancelNotRequested):
         host.report(assignment, "cancelled")
-    assert host.renew(assignment).status == "renewed"
+    assert host.renew(assignment) is False
     assert fleet.show(assignment.task_id).status is TaskStatus.DISPATCHED
 
 

@@ -57,7 +57,7 @@ class Road:
         if status.is_terminal:
             return status
         assert self.assignment is not None, status
-        told = self.host.renew(self.assignment, cancel_seen=True).cancel_requested
+        told = self.host.renew(self.assignment, cancel_seen=True)
         self.host.report(self.assignment, "cancelled" if told else "done")
         return self.fleet.show(self.task_id).status
 

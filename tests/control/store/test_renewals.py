@@ -6,9 +6,10 @@ from uuid import UUID
 import pytest
 
 from control.store.database import Database
-from control.store.leases import renew_lease
+from control.store.leases import Renewal, renew_leases
 
 RENEWALS = 1_000
+BATCH = 50
 
 
 @pytest.fixture
@@ -37,10 +38,11 @@ def test_a_thousand_renewals_touch_no_index(database: Database) -> None:
             host_id=host_id,
         )
         lease_ids = [row["lease_id"] for row in tx.rows("SELECT lease_id FROM leases")]
-    for lease_id in lease_ids:
-        with database.transaction() as tx:
-            progress = {"step": 1, "steps_total": 20, "text": "tapOn Login", "checkpoint": "running"}
-            assert renew_lease(tx, lease_id=lease_id, host_id=host_id, lease_seconds=30, progress=progress)
+    progress = {"step": 1, "steps_total": 20, "text": "tapOn Login", "checkpoint": "running"}
+    renewals = [Renewal(str(lease_id), str(host_id), progress) for lease_id in sorted(lease_ids)]
+    for first in range(0, RENEWALS, BATCH):
+        with database.statement() as tx:
+            assert len(renew_leases(tx, renewals[first : first + BATCH], lease_seconds=30)) == BATCH
     with database.transaction() as tx:
         tx.run("SELECT pg_stat_force_next_flush()")
     with database.transaction() as tx:

@@ -1,0 +1,73 @@
+"""The bodies of renewals for msgspec: `corral.contract.host_protocol` in the form that decodes in a microsecond.
+
+Each is as strict as its model there or stricter: what does not fit here is read once more by FastAPI, which takes it or
+says what is wrong with it.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from corral.contract.host_protocol import MAX_LEASES_IN_A_RENEWAL, MAX_RENEWAL_HOLD_MS
+
+LEASE_ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+_LeaseId = Annotated[str, msgspec.Meta(pattern=f"^{LEASE_ID}$", max_length=36)]
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Progress(msgspec.Struct):
+    step: _Count = 0
+    steps_total: _Count | None = None
+    text: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    checkpoint: Literal["running", "done", "failed", "cancelled"] = "running"
+
+
+class LeaseRenewal(msgspec.Struct):
+    progress: Progress | None = None
+    cancel_seen: bool = False
+
+
+class HeldLease(msgspec.Struct):
+    lease_id: _LeaseId
+    progress: Progress | None = None
+    cancel_seen: bool = False
+
+
+class HostRenewal(msgspec.Struct):
+    leases: Annotated[list[HeldLease], msgspec.Meta(min_length=1, max_length=MAX_LEASES_IN_A_RENEWAL)]
+    wait_ms: Annotated[int, msgspec.Meta(ge=0, le=MAX_RENEWAL_HOLD_MS)] = 0
+
+
+class Renewed(msgspec.Struct):
+    """The answer about one lease, `LeaseRenewalResponse` of the contract."""
+
+    lease_id: str
+    lease_expires_at: str
+    lease_remaining_ms: int
+    renew_after_ms: int
+    cancel_requested: bool
+    held_ms: int = 0
+    status: str = "renewed"
+
+
+class RenewedLease(msgspec.Struct):
+    status: str
+    lease_id: str
+    lease_expires_at: str | None = None
+    lease_remaining_ms: int = 0
+    cancel_requested: bool = False
+
+
+class HostRenewed(msgspec.Struct):
+    """The answer about all leases of a host, `HostRenewalResponse` of the contract."""
+
+    leases: list[RenewedLease]
+    held_ms: int
+    renew_after_ms: int
+    other_leases: list[str] = []
+
+
+read_lease_renewal = msgspec.json.Decoder(LeaseRenewal).decode
+read_host_renewal = msgspec.json.Decoder(HostRenewal).decode
+write_answer = msgspec.json.Encoder().encode

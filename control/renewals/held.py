@@ -1,0 +1,71 @@
+"""Renewals that wait for news: one for each host, woken by what is told on the channel."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+
+from control.metrics import HELD_RENEWALS
+
+
+class Hold:
+    """One renewal that waits. Whatever ends the wait, the leases are looked at again after it."""
+
+    __slots__ = ("_woken", "is_over")
+
+    def __init__(self) -> None:
+        #: A later renewal of the same host has come, or the process ends: answer now, with what there is.
+        self.is_over = False
+        self._woken: asyncio.Event = asyncio.Event()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def end(self) -> None:
+        self.is_over = True
+        self._woken.set()
+
+    async def wait(self, limit_seconds: float) -> None:
+        """Return when woken, or after the limit. A wake-up that came since the last wait counts."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit_seconds):
+                await self._woken.wait()
+        self._woken.clear()
+
+
+class HeldRenewals:
+    """The renewals that this process holds, at most `max_held`."""
+
+    def __init__(self, *, max_held: int) -> None:
+        self._max_held = max_held
+        self._holds: dict[str, Hold] = {}
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._holds) >= self._max_held
+
+    @contextmanager
+    def hold(self, host_id: str) -> Generator[Hold]:
+        """Take the host's place while the block runs. Enter it before looking, so that no news falls in between."""
+        hold = Hold()
+        if earlier := self._holds.get(host_id):
+            earlier.end()
+        self._holds[host_id] = hold
+        HELD_RENEWALS.inc()
+        try:
+            yield hold
+        finally:
+            HELD_RENEWALS.dec()
+            if self._holds.get(host_id) is hold:
+                del self._holds[host_id]
+
+    def wake(self, host_id: str) -> None:
+        if hold := self._holds.get(host_id):
+            hold.wake()
+
+    def wake_all(self, *, end: bool) -> None:
+        """Have all look again, or answer now."""
+        for hold in self._holds.values():
+            if end:
+                hold.end()
+            else:
+                hold.wake()

@@ -1,0 +1,245 @@
+"""Answers renewals: from what is known while there is nothing new, else from Postgres.
+
+    renew_host ─► hold the host's place ─► nothing new? ─ yes ─► wait: for news, a third of a lease, or wait_ms ─┐
+                                             │  ▲                                                               │
+                                          no ▼  └───────────────────────────────────────────────────────────────┘
+                                           Postgres ─► answer
+
+The place is taken before the first look, so news that comes between look and wait is not missed.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
+
+from control.metrics import RENEWALS
+from control.operations.leases import stale_lease
+from control.operations.plane import Plane
+from control.renewals.bodies import HostRenewed, Renewed, RenewedLease
+from control.renewals.coalescer import Coalescer
+from control.renewals.durable import Ask, Durable, DurableRenewals
+from control.renewals.held import HeldRenewals, Hold
+from control.renewals.known import DURABLE_SHARE, KnownLeases, Vouched
+from control.signals.lease_cache import CachedLease, LeaseCache, LeaseName
+from control.signals.listener import WakeupListener
+from control.signals.words import read_lease
+from control.store.leases import Renewal
+
+#: How many renewals one process holds; each costs some kilobytes. Who comes later polls.
+MAX_HELD = 10_000
+#: The part of a lease after which a lease that is renewed alone is asked about again: answered by the caches, so that
+#: a cancel is heard soon.
+POLL_SHARE = 1 / 18
+MAX_BATCH_LOOKS = 2_000
+
+_answered_by_process = RENEWALS.labels("process")
+_answered_by_redis = RENEWALS.labels("redis")
+
+
+class CallerGone(Exception):
+    """Nobody waits for this answer any more; nothing was renewed for it."""
+
+
+class Renewals:
+    """The renewals of one process. For one event loop; `close` it before the plane.
+
+    Args:
+        plane: its database serves the renewals alone.
+    """
+
+    def __init__(self, plane: Plane, cache: LeaseCache, listener: WakeupListener, *, max_held: int = MAX_HELD) -> None:
+        self._lease_seconds = plane.timing.lease_seconds
+        self._cache = cache
+        self._listener = listener
+        self._known = KnownLeases(lease_seconds=self._lease_seconds, is_connected=lambda: listener.is_connected)
+        self._held = HeldRenewals(max_held=max_held)
+        self._durable = DurableRenewals(plane, cache)
+        self._looks: Coalescer[Sequence[LeaseName], list[CachedLease | None]] = Coalescer(
+            self._look_up, name="lease cache", max_batch=MAX_BATCH_LOOKS, max_waiting=25 * MAX_BATCH_LOOKS
+        )
+        listener.hear("lease", self._hear_news)
+        listener.hear("over", self._hear_end)
+        listener.tell_gaps(self._hear_gap)
+
+    def vouched(self, renewal: Renewal) -> Renewed | None:
+        """The answer that this process has at hand; None where it has to ask."""
+        # Who has seen a cancel says so to be written down.
+        if renewal.cancel_seen:
+            return None
+        vouched = self._known.vouch(renewal.lease_id, renewal.host_id, cancel_seen=False)
+        if vouched is None:
+            return None
+        _answered_by_process.inc()
+        return self._nothing_new(renewal.lease_id, vouched)
+
+    async def renew_one(self, renewal: Renewal) -> Renewed:
+        """Renew one lease.
+
+        Raises:
+            StaleLease: it has ended, or is another host's.
+            NotReady: too many renewals wait.
+        """
+        if not renewal.cancel_seen and (vouched := await self._vouch_all([renewal])):
+            return self._nothing_new(renewal.lease_id, vouched[0])
+        durable = await self._renew(Ask(renewal.host_id, [renewal]))
+        (is_cancelled,) = durable.cancelled
+        if is_cancelled is None:
+            raise stale_lease(renewal.lease_id)
+        return Renewed(
+            lease_id=renewal.lease_id,
+            lease_expires_at=durable.expires_at,
+            lease_remaining_ms=round(self._lease_seconds * 1000),
+            renew_after_ms=self._poll_ms(),
+            cancel_requested=is_cancelled,
+        )
+
+    async def renew_host(
+        self,
+        host_id: str,
+        renewals: Sequence[Renewal],
+        *,
+        wait_seconds: float,
+        received_at: float,
+        is_gone: Callable[[], Awaitable[bool]],
+    ) -> HostRenewed:
+        """Renew all leases of a host; held while there is nothing new, for as long as the request allows.
+
+        Raises:
+            CallerGone: the host does not listen any more, so it gets no lease extended.
+            NotReady: too many renewals wait.
+        """
+        vouched = await self._held_vouched(host_id, renewals, until=received_at + wait_seconds)
+        if await is_gone():
+            raise CallerGone
+        held_ms = int((time.monotonic() - received_at) * 1000)
+        if vouched is not None:
+            return self._still_good(renewals, vouched, held_ms=held_ms)
+        durable = await self._renew(Ask(host_id, renewals, is_whole_host=True))
+        return self._renewed(renewals, durable, held_ms=held_ms)
+
+    def forget(self, lease_id: UUID) -> None:
+        """Have Postgres asked about this lease the next time."""
+        self._known.forget(str(lease_id))
+
+    async def close(self) -> None:
+        """Return when everything asked has been written and answered, and give back what was used."""
+        await self._durable.close()
+        await self._looks.close()
+        self._cache.close()
+
+    async def _held_vouched(self, host_id: str, renewals: Sequence[Renewal], *, until: float) -> list[Vouched] | None:
+        if self._held.is_full:
+            return None
+        with self._held.hold(host_id) as hold:
+            while (vouched := await self._vouch_all(renewals)) is not None:
+                limit_seconds = min(until - time.monotonic(), *(one.due_seconds for one in vouched))
+                if limit_seconds <= 0 or self._must_answer(hold):
+                    break
+                await hold.wait(limit_seconds)
+        return vouched
+
+    def _must_answer(self, hold: Hold) -> bool:
+        return hold.is_over or self._listener.is_ending
+
+    async def _vouch_all(self, renewals: Sequence[Renewal]) -> list[Vouched] | None:
+        """What is known of all of them; None where Postgres has to be asked about one, and so about all."""
+        vouched: list[Vouched | None] = [
+            self._known.vouch(one.lease_id, one.host_id, cancel_seen=one.cancel_seen) for one in renewals
+        ]
+        unknown = [place for place, one in enumerate(vouched) if one is None]
+        if any(self._known.needs_postgres(renewals[place].lease_id) for place in unknown):
+            return None
+        if unknown and not await self._ask_redis(renewals, vouched, unknown):
+            return None
+        _answered_by_process.inc(len(renewals) - len(unknown))
+        return [one for one in vouched if one is not None]
+
+    async def _ask_redis(self, renewals: Sequence[Renewal], vouched: list[Vouched | None], unknown: list[int]) -> bool:
+        if self._cache.is_resting:
+            return False
+        names = [(renewals[place].host_id, renewals[place].lease_id) for place in unknown]
+        for place, cached in zip(unknown, await self._looks.ask(names, size=len(names)), strict=True):
+            vouched[place] = self._by_redis(cached, cancel_seen=renewals[place].cancel_seen)
+        _answered_by_redis.inc(len(unknown))
+        return all(vouched[place] is not None for place in unknown)
+
+    def _by_redis(self, cached: CachedLease | None, *, cancel_seen: bool) -> Vouched | None:
+        if cached is None or (cached.is_cancelled and not cancel_seen):
+            return None
+        remaining_seconds = cached.remaining_ms / 1000
+        due_seconds = remaining_seconds - self._lease_seconds * (1 - DURABLE_SHARE)
+        if due_seconds <= 0:
+            return None
+        return Vouched(remaining_seconds, due_seconds, cached.expires_at, cached.is_cancelled)
+
+    def _look_up(self, questions: list[Sequence[LeaseName]]) -> list[list[CachedLease | None]]:
+        found = iter(self._cache.look([name for names in questions for name in names]))
+        return [[next(found) for _ in names] for names in questions]
+
+    async def _renew(self, ask: Ask) -> Durable:
+        durable = await self._durable.renew(ask)
+        for renewal, is_cancelled in zip(ask.renewals, durable.cancelled, strict=True):
+            if is_cancelled is not None:
+                self._known.remember(
+                    renewal.lease_id,
+                    renewal.host_id,
+                    renewed_at=durable.renewed_at,
+                    expires_at=durable.expires_at,
+                    is_cancelled=is_cancelled,
+                )
+        return durable
+
+    def _nothing_new(self, lease_id: str, vouched: Vouched) -> Renewed:
+        return Renewed(
+            lease_id=lease_id,
+            lease_expires_at=vouched.expires_at,
+            lease_remaining_ms=int(vouched.remaining_seconds * 1000),
+            renew_after_ms=int(min(self._lease_seconds * POLL_SHARE, vouched.due_seconds) * 1000) + 1,
+            cancel_requested=vouched.is_cancelled,
+        )
+
+    def _still_good(self, renewals: Sequence[Renewal], vouched: list[Vouched], *, held_ms: int) -> HostRenewed:
+        # The remaining time is counted from now, and so from the end of the hold.
+        leases = [
+            RenewedLease(
+                "renewed", one.lease_id, known.expires_at, int(known.remaining_seconds * 1000), known.is_cancelled
+            )
+            for one, known in zip(renewals, vouched, strict=True)
+        ]
+        return HostRenewed(leases=leases, held_ms=held_ms, renew_after_ms=0)
+
+    def _renewed(self, renewals: Sequence[Renewal], durable: Durable, *, held_ms: int) -> HostRenewed:
+        lease_ms = round(self._lease_seconds * 1000)
+        leases = [
+            RenewedLease("stale", one.lease_id)
+            if is_cancelled is None
+            else RenewedLease("renewed", one.lease_id, durable.expires_at, lease_ms, is_cancelled)
+            for one, is_cancelled in zip(renewals, durable.cancelled, strict=True)
+        ]
+        is_news = any(
+            is_cancelled is None or (is_cancelled and not one.cancel_seen)
+            for one, is_cancelled in zip(renewals, durable.cancelled, strict=True)
+        )
+        return HostRenewed(leases, held_ms, self._after_durable_ms(is_news=is_news), durable.other_leases)
+
+    def _after_durable_ms(self, *, is_news: bool) -> int:
+        """0 where the next request would be held. After news a host that did not take it in must not ask in a loop."""
+        can_hold = self._listener.is_connected and not self._held.is_full
+        return 0 if can_hold and not is_news else self._poll_ms()
+
+    def _poll_ms(self) -> int:
+        share = POLL_SHARE if self._listener.is_connected else DURABLE_SHARE
+        return round(self._lease_seconds * share * 1000)
+
+    def _hear_news(self, rest: str) -> None:
+        lease = read_lease(rest)
+        self.forget(lease.lease_id)
+        self._held.wake(str(lease.host_id))
+
+    def _hear_end(self, rest: str) -> None:
+        self.forget(read_lease(rest).lease_id)
+
+    def _hear_gap(self) -> None:
+        if not self._listener.is_ending:
+            self._known.forget_all()
+        self._held.wake_all(end=self._listener.is_ending)
