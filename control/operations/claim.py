@@ -1,16 +1,13 @@
 """Hand assigned tasks to their host, each under a lease of its own."""
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
-
-from sqlalchemy import RowMapping
 
 from control.domain.errors import HostNotFound, StaleIncarnation
 from control.operations.plane import Plane
 from control.store import claims, transitions
 from control.store.claims import retried_when_answered_at_once
-from control.store.database import Transaction, retried_on_deadlock
+from control.store.database import Transaction
 from control.store.events import Event, record_events
 from corral.contract.history import TaskEventKind
 from corral.contract.host_protocol import Assignment, ClaimReply, ClaimRequest
@@ -18,7 +15,6 @@ from corral.contract.identifiers import uuid7
 from corral.failpoints import failpoint
 
 
-@retried_on_deadlock
 @retried_when_answered_at_once
 def claim_assignments(plane: Plane, host_id: UUID, request: ClaimRequest) -> list[Assignment]:
     """The next tasks for the host's free devices, at most `max_assignments`; none where there is nothing now.
@@ -30,7 +26,7 @@ def claim_assignments(plane: Plane, host_id: UUID, request: ClaimRequest) -> lis
         StaleIncarnation: a later process of this host has announced itself.
     """
     with plane.database.statement() as tx:
-        rows = transitions.dispatch(
+        look = transitions.dispatch(
             tx,
             host_id=host_id,
             claim_id=request.claim_id,
@@ -39,9 +35,8 @@ def claim_assignments(plane: Plane, host_id: UUID, request: ClaimRequest) -> lis
             lease_ids=[uuid7() for _ in request.free_devices[: request.max_assignments]],
             lease_seconds=plane.timing.lease_seconds,
         )
-        if not rows:
+        if look is None:
             raise HostNotFound(f"there is no host {host_id}")
-        look = rows[0]
         if (look["is_repeated"] or look["has_work"]) and look["incarnation"] != request.incarnation:
             raise StaleIncarnation(
                 "this incarnation of the host is not the current one; send a heartbeat first, or end this process",
@@ -49,20 +44,28 @@ def claim_assignments(plane: Plane, host_id: UUID, request: ClaimRequest) -> lis
             )
         if look["is_repeated"]:
             return claimed_before(plane, tx, host_id, request.claim_id)
-        claimed = [assignment_of(plane, row) for row in rows if row["task_id"] is not None]
-    if claimed:
-        failpoint("claim.committed")
-    return claimed
+    if look["claimed"] is None:
+        return []
+    failpoint("claim.committed")
+    return assignments_of(plane, look["claimed"])
 
 
 def claimed_before(plane: Plane, tx: Transaction, host_id: UUID, claim_id: UUID) -> list[Assignment]:
     """What an earlier request with this claim id was given and still has, in the order of then, renewed."""
-    rows = claims.renew_claim(tx, host_id=host_id, claim_id=claim_id, lease_seconds=plane.timing.lease_seconds)
+    claimed = claims.renew_claim(tx, host_id=host_id, claim_id=claim_id, lease_seconds=plane.timing.lease_seconds)
+    assignments = assignments_of(plane, claimed)
     events = [
-        Event(TaskEventKind.CANCEL_DELIVERED, row["task_id"], row["attempt"]) for row in rows if row["cancel_requested"]
+        Event(TaskEventKind.CANCEL_DELIVERED, one.task_id, one.attempt) for one in assignments if one.cancel_requested
     ]
     record_events(tx, events, actor=f"host:{host_id}")
-    return [assignment_of(plane, row) for row in _in_order(rows)]
+    return assignments
+
+
+def assignments_of(plane: Plane, claimed: list[dict[str, Any]]) -> list[Assignment]:
+    """The words for the host. Each lease has just been written, so all of its length remains."""
+    lease_seconds = plane.timing.lease_seconds
+    remaining = {"lease_remaining_ms": round(lease_seconds * 1000), "lease_seconds": lease_seconds}
+    return [Assignment.model_validate(to_run | remaining) for to_run in claimed]
 
 
 def claim_reply(assignments: list[Assignment], *, held_ms: int) -> ClaimReply:
@@ -70,37 +73,3 @@ def claim_reply(assignments: list[Assignment], *, held_ms: int) -> ClaimReply:
     return ClaimReply(
         assignment=assignments[0] if assignments else None, further_assignments=assignments[1:], held_ms=held_ms
     )
-
-
-def _in_order(rows: Sequence[RowMapping]) -> list[RowMapping]:
-    return sorted(rows, key=lambda row: row["position"])
-
-
-def assignment_of(plane: Plane, row: RowMapping) -> Assignment:
-    """The words for the host. Its lease has just been written, so all of its length remains."""
-    lease_seconds = plane.timing.lease_seconds
-    told: dict[str, Any] = {name: row[name] for name in _TOLD}
-    return Assignment(
-        **told,
-        lease_expires_at=row["expires_at"],
-        lease_remaining_ms=round(lease_seconds * 1000),
-        lease_seconds=lease_seconds,
-        device_serial=row["serial"],
-    )
-
-
-_TOLD = (
-    "task_id",
-    "attempt",
-    "lease_id",
-    "cancel_requested",
-    "kind",
-    "name",
-    "flow",
-    "goal",
-    "verify",
-    "agent",
-    "files",
-    "env",
-    "timeout_seconds",
-)

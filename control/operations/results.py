@@ -8,12 +8,12 @@ from sqlalchemy import RowMapping
 from control.domain.errors import CancelNotRequested, ResultConflict
 from control.domain.requirements import device_labels, unmet
 from control.operations.assign import ring_for_capacity
-from control.operations.claim import assignment_of, claim_reply, claimed_before
+from control.operations.claim import assignments_of, claim_reply, claimed_before
 from control.operations.leases import stale_lease
 from control.operations.plane import Plane
 from control.store import attempts, claims, transitions
-from control.store.claims import MOST_CLASSES, retried_when_answered_at_once
-from control.store.database import Transaction, retried_on_deadlock
+from control.store.claims import MOST_CLASSES
+from control.store.database import Transaction
 from control.store.transitions import Ending
 from corral.contract.cancellation import StoppedBy
 from corral.contract.fleet import DeviceState
@@ -36,8 +36,6 @@ _NO_REASON: dict[FailureCause | None, str] = {
 }
 
 
-@retried_on_deadlock
-@retried_when_answered_at_once
 def record_task_result(
     plane: Plane, host_id: UUID, lease_id: UUID, report: TerminalResultRequest
 ) -> TerminalResultResponse:
@@ -78,15 +76,15 @@ def _record_and_claim(
     assert host is not None  # noqa: S101 - the caller is authenticated as this host, and hosts are never deleted
     task = _end_task(tx, host_id, lease_id, report)
     answer = _recorded(task) if task else _answer_from_attempt(tx, host_id, lease_id, report)
+    claimed: list[Assignment] = []
     if host["incarnation"] == claim.incarnation:
         if host["has_claimed"] or task is None:
-            assignments = claimed_before(plane, tx, host_id, claim.claim_id)
+            claimed = claimed_before(plane, tx, host_id, claim.claim_id)
         else:
-            assignments = _next_assignment(plane, tx, host, claim)
-        answer.claimed = claim_reply(assignments, held_ms=0)
-    if task and (task["status"] == TaskStatus.QUEUED or not (answer.claimed and answer.claimed.assignment)):
+            claimed = _next_assignment(plane, tx, host, claim)
+    if task and (task["status"] == TaskStatus.QUEUED or not claimed):
         ring_for_capacity(plane, tx)
-    return answer
+    return answer.model_copy(update={"claimed": claim_reply(claimed, held_ms=0)})
 
 
 def _next_assignment(plane: Plane, tx: Transaction, host: RowMapping, claim: ClaimRequest) -> list[Assignment]:
@@ -105,7 +103,7 @@ def _next_assignment(plane: Plane, tx: Transaction, host: RowMapping, claim: Cla
         lease_id=uuid7(),
         lease_seconds=plane.timing.lease_seconds,
     )
-    return [assignment_of(plane, taken)] if taken else []
+    return assignments_of(plane, taken)
 
 
 def _suiting_classes(device: RowMapping) -> list[str]:

@@ -1,6 +1,6 @@
 """What a claim gives: parts of the statements of `control.store.transitions`, and the answer to a repeat."""
 
-from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 import stamina
@@ -29,14 +29,19 @@ LOOK_AND_LOCK_HOST = """
     )
 """
 
-#: What a host needs to run a task.
+#: What a host needs to run a task, by the names of `corral.contract.host_protocol.Assignment`. `position` is its place
+#: among those of one claim.
 _TO_RUN = """
     task.task_id, task.attempt, task.lease_id, task.kind, task.name, task.flow, task.goal, task.verify, task.agent,
     task.files, task.env, task.timeout_seconds, task.cancel_requested_at IS NOT NULL AS cancel_requested
 """
-
-#: What `dispatched` returns: the same, and what its attempt and lease are made of.
-DISPATCHED = f"RETURNING {_TO_RUN}, task.host_id, task.device_id, chosen.serial, chosen.position"
+DISPATCHED = f"RETURNING {_TO_RUN}, task.host_id, task.device_id, chosen.serial AS device_serial, chosen.position"
+#: All of it in one column: a row of so many costs its reader more than the statement costs Postgres.
+TO_RUN_AS_JSON = """
+    SELECT json_agg(to_run ORDER BY position) FROM (
+        SELECT dispatched.*, begun.expires_at AS lease_expires_at FROM dispatched JOIN begun USING (lease_id)
+    ) AS to_run
+"""
 
 BEGIN_ATTEMPTS_AND_LEASES = """
     attempts AS (
@@ -96,23 +101,30 @@ def lock_host_that_reports(tx: Transaction, *, host_id: UUID, lease_id: UUID, cl
     )
 
 
-def renew_claim(tx: Transaction, *, host_id: UUID, claim_id: UUID, lease_seconds: float) -> Sequence[RowMapping]:
+def renew_claim(tx: Transaction, *, host_id: UUID, claim_id: UUID, lease_seconds: float) -> list[dict[str, Any]]:
     """What an earlier request with this claim id was given and still has, each lease renewed by its full length."""
-    return tx.rows(
-        f"""
-        UPDATE leases AS lease SET expires_at = corral_now() + make_interval(secs => :lease_seconds)
-        FROM task_attempts AS attempt, scheduled_tasks AS task, devices AS device
-        WHERE lease.lease_id = ANY(ARRAY(
-            SELECT lease_id FROM leases JOIN task_attempts AS claimed USING (lease_id)
-            WHERE claimed.host_id = :host_id AND claimed.claim_id = :claim_id
-            ORDER BY lease_id FOR UPDATE OF leases
-        )) AND attempt.lease_id = lease.lease_id AND task.task_id = lease.task_id AND task.lease_id = lease.lease_id
-            AND device.device_id = lease.device_id
-        RETURNING {_TO_RUN}, device.serial, attempt.claim_position AS position, lease.expires_at
-        """,
-        host_id=host_id,
-        claim_id=claim_id,
-        lease_seconds=lease_seconds,
+    return (
+        tx.value(
+            f"""
+            WITH dispatched AS (
+                SELECT {_TO_RUN}, device.serial AS device_serial, attempt.claim_position AS position
+                FROM task_attempts AS attempt JOIN scheduled_tasks AS task USING (task_id, lease_id)
+                JOIN devices AS device ON device.device_id = attempt.device_id
+                WHERE attempt.host_id = :host_id AND attempt.claim_id = :claim_id
+            ), begun AS (
+                UPDATE leases AS lease SET expires_at = corral_now() + make_interval(secs => :lease_seconds)
+                WHERE lease.lease_id = ANY(ARRAY(
+                    SELECT lease_id FROM leases JOIN dispatched USING (lease_id) ORDER BY lease_id FOR UPDATE OF leases
+                ))
+                RETURNING lease.lease_id, lease.expires_at
+            )
+            {TO_RUN_AS_JSON}
+            """,
+            host_id=host_id,
+            claim_id=claim_id,
+            lease_seconds=lease_seconds,
+        )
+        or []
     )
 
 

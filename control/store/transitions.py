@@ -62,31 +62,33 @@ class Booking:
     """A task and the device that it is given to."""
 
     task_id: UUID
-    host_id: UUID
     device_id: UUID
 
 
 def assign(tx: Transaction, bookings: Sequence[Booking]) -> Sequence[RowMapping]:
     """queued → assigned, for each booking whose task is still queued."""
-    changed = tx.rows(
-        f"""
-        UPDATE scheduled_tasks AS task
-        SET status = 'assigned', host_id = booking.host_id, device_id = booking.device_id, assigned_at = corral_now()
-        FROM unnest(CAST(:task_ids AS uuid[]), CAST(:host_ids AS uuid[]), CAST(:device_ids AS uuid[]))
-            AS booking (task_id, host_id, device_id)
-        WHERE task.task_id = booking.task_id AND task.status = 'queued'
-        {_CHANGED}
+    if not bookings:
+        return []
+    return tx.rows(
+        """
+        WITH changed AS (
+            UPDATE scheduled_tasks AS task
+            SET status = 'assigned', host_id = device.host_id, device_id = device.device_id, assigned_at = corral_now()
+            FROM unnest(CAST(:task_ids AS uuid[]), CAST(:device_ids AS uuid[])) AS booking (task_id, device_id)
+            JOIN devices AS device USING (device_id)
+            WHERE task.task_id = booking.task_id AND task.status = 'queued'
+            RETURNING task.task_id, task.attempt, task.host_id, task.device_id
+        ), told AS (
+            INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
+            SELECT task_id, corral_now(), 'task.assigned', attempt, 'scheduler',
+                   jsonb_build_object('host_id', host_id, 'device_id', device_id)
+            FROM changed
+        )
+        SELECT task_id, host_id FROM changed
         """,
         task_ids=[booking.task_id for booking in bookings],
-        host_ids=[booking.host_id for booking in bookings],
         device_ids=[booking.device_id for booking in bookings],
     )
-    events = [
-        _event(row, TaskEventKind.ASSIGNED, {"host_id": str(row["host_id"]), "device_id": str(row["device_id"])})
-        for row in changed
-    ]
-    record_events(tx, events, actor="scheduler")
-    return changed
 
 
 def dispatch(
@@ -98,14 +100,14 @@ def dispatch(
     serials: Sequence[str],
     lease_ids: Sequence[UUID],
     lease_seconds: float,
-) -> Sequence[RowMapping]:
+) -> RowMapping | None:
     """assigned → dispatched, for the first tasks of the host on these devices, with their attempts and leases.
 
-    At most one for each lease id, and none whose cancel is pending. One row comes always, which says whether this claim
-    was answered before (`is_repeated`), whether there was work, and which incarnation of the host is the current one;
-    where something was dispatched, `task_id` is not null.
+    At most one for each lease id, and none whose cancel is pending. `claimed` is what the host needs to run them, null
+    where there is nothing; the rest says whether this claim was answered before (`is_repeated`), whether there was
+    work, and which incarnation of the host is the current one. None: there is no such host.
     """
-    return tx.rows(
+    return tx.row(
         f"""
         WITH {claims.LOOK_AND_LOCK_HOST}, candidate AS MATERIALIZED (
             SELECT task.task_id, task.priority, device.serial
@@ -127,8 +129,7 @@ def dispatch(
             INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
             {_DISPATCHED_EVENT} FROM dispatched ORDER BY position
         )
-        SELECT look.*, dispatched.*, begun.expires_at
-        FROM look LEFT JOIN (dispatched JOIN begun USING (lease_id)) ON true ORDER BY dispatched.position
+        SELECT incarnation, is_repeated, has_work, ({claims.TO_RUN_AS_JSON}) AS claimed FROM look
         """,
         host_id=host_id,
         claim_id=claim_id,
@@ -149,13 +150,13 @@ def take_queued(
     incarnation: UUID,
     lease_id: UUID,
     lease_seconds: float,
-) -> RowMapping | None:
+) -> list[dict[str, Any]]:
     """queued → assigned → dispatched in one go, for the first task of these classes: by priority, then by age.
 
     For a device that its host has just given back in this same transaction, so nobody else can have booked it. A task
     that somebody else is changing is passed over.
     """
-    return tx.row(
+    taken: list[dict[str, Any]] | None = tx.value(
         f"""
         WITH chosen AS MATERIALIZED (
             SELECT head.task_id, device.device_id, device.host_id, device.serial, 1 AS position
@@ -182,7 +183,7 @@ def take_queued(
                    jsonb_build_object('host_id', host_id, 'device_id', device_id) FROM dispatched
             UNION ALL {_DISPATCHED_EVENT} FROM dispatched
         )
-        SELECT dispatched.*, begun.expires_at FROM dispatched JOIN begun USING (lease_id)
+        {claims.TO_RUN_AS_JSON}
         """,
         device_id=device_id,
         classes=list(requirement_classes),
@@ -191,6 +192,7 @@ def take_queued(
         lease_id=lease_id,
         lease_seconds=lease_seconds,
     )
+    return taken or []
 
 
 def request_cancel(tx: Transaction, task_id: UUID, *, actor: str, reason: str | None) -> RowMapping | None:
