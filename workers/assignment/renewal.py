@@ -4,31 +4,40 @@ import asyncio
 
 import structlog
 
-from corral.contract.host_protocol import Assignment, LeaseRenewalRequest, LeaseRenewalResponse
+from corral.contract.host_protocol import (
+    Assignment,
+    HeldLease,
+    LeaseRenewalRequest,
+    LeaseRenewalResponse,
+    RenewedLease,
+)
 from corral.contract.tasks import Progress
-from workers.assignment.backoff import jittered
 from workers.assignment.guard import LeaseGuard, StopReason
+from workers.assignment.host_renewal import HostRenewal
+from workers.assignment.renewal_pace import LONGEST_WAIT_SHARE, SHORTEST_WAIT_SHARE, retry_seconds
 from workers.clock import Clock, pause
 from workers.control_client.client import ControlClient
 from workers.control_client.verdicts import CredentialRefused, LeaseLost, Unreachable
-
-#: Parts of a lease. Two renewals in a row may fail before a third is too late.
-LONGEST_WAIT_SHARE = 1 / 3
-RETRY_SHARE = 1 / 12
-#: No answer can make a host ask more often than this.
-SHORTEST_WAIT_SHARE = 1 / 60
 
 log = structlog.get_logger()
 
 
 class LeaseRenewal:
-    """Renews at once and then again and again; it shares no lock, thread or connection with the work.
+    """Renews at once, and from then on together with the other leases of the host.
 
-    It goes on after the run has stopped, until it is cancelled or the lease is lost: the lease must live until the
-    report is acknowledged.
+        alone ── renewed ──► together ──► … ──► lost
+          ▲                      │
+          └── a cancel to tell, or the request that it shared came to nothing
+
+    It shares no lock, thread or connection with the work. It goes on after the run has stopped, until it is cancelled
+    or the lease is lost: the lease must live until the report is acknowledged.
     """
 
-    def __init__(self, assignment: Assignment, guard: LeaseGuard, *, client: ControlClient, clock: Clock) -> None:
+    def __init__(
+        self, assignment: Assignment, guard: LeaseGuard, *, client: ControlClient, together: HostRenewal, clock: Clock
+    ) -> None:
+        self.lease_id = assignment.lease_id
+        self.lease_seconds = assignment.lease_seconds
         self.progress = Progress()
         #: Set before the report is sent: the lease ends with it, and a renewal on its way may hear of that.
         self.is_reporting = False
@@ -38,11 +47,12 @@ class LeaseRenewal:
         self.cancel_told = asyncio.Event()
         self._guard = guard
         self._client = client
+        self._together = together
         self._clock = clock
-        self._lease_seconds = assignment.lease_seconds
         self._cancel_seen = False
         self._never = asyncio.Event()
         self._log = log.bind(task_id=str(assignment.task_id), lease_id=str(assignment.lease_id))
+        together.know(assignment.lease_id)
 
     def see_cancel(self) -> None:
         """The control plane said that the task is to be cancelled: stop the run, and say so in the next renewal."""
@@ -51,13 +61,24 @@ class LeaseRenewal:
             self._guard.stop(StopReason.CANCELLED)
             self._log.info("cancel.seen")
 
+    def held(self) -> HeldLease:
+        """What is said of this lease in a request that it shares with others."""
+        return HeldLease(lease_id=self.lease_id, progress=self.progress, cancel_seen=self._cancel_seen)
+
+    def believe(self, entry: RenewedLease | LeaseRenewalResponse, *, sent_at: float, held_ms: int) -> bool:
+        """Trust the lease and obey the cancel. True if that is news, which the control plane must be told."""
+        had_seen_cancel = self._cancel_seen
+        self._guard.extend(sent_at=sent_at, held_ms=held_ms, remaining_ms=entry.lease_remaining_ms)
+        self._log.debug("lease.renewed", remaining_ms=entry.lease_remaining_ms)
+        if entry.cancel_requested:
+            self.see_cancel()
+        return self._cancel_seen and not had_seen_cancel
+
     async def run(self) -> None:
         """Renew until the lease is lost; cancel the task that runs this to end it before."""
         try:
             while True:
-                wait_seconds = await self._renew_once()
-                self.first_settled.set()
-                await pause(wait_seconds, until=self._never)
+                await pause(await self._renew(), until=self._never)
         except LeaseLost as lost:
             self._guard.lose(StopReason.LEASE_REJECTED)
             if not self.is_reporting:
@@ -66,32 +87,33 @@ class LeaseRenewal:
             self.first_settled.set()
             self.cancel_told.set()
 
-    async def _renew_once(self) -> float:
-        """Ask once; returns after how many seconds to ask again."""
+    async def _renew(self) -> float:
+        """Renew alone and then together, as long as that goes; returns after how many seconds to do so again."""
         tells_cancel = self._cancel_seen
-        request = LeaseRenewalRequest(progress=self.progress, cancel_seen=tells_cancel)
+        wait_seconds = await self._renew_alone()
+        self.first_settled.set()
+        if tells_cancel:
+            self.cancel_told.set()
+        elif self._cancel_seen:
+            return 0
+        if wait_seconds is None:
+            return retry_seconds(self.lease_seconds)
+        return await self._together.keep(self) if self._together.is_offered else wait_seconds
+
+    async def _renew_alone(self) -> float | None:
+        """Ask once; returns after how many seconds the control plane wants to be asked again, if it answers."""
+        request = LeaseRenewalRequest(progress=self.progress, cancel_seen=self._cancel_seen)
         sent_at = self._clock()
         try:
-            reply = await self._client.renew(self._guard.lease_id, request, lease_seconds=self._lease_seconds)
+            reply = await self._client.renew(self.lease_id, request, lease_seconds=self.lease_seconds)
         except (Unreachable, CredentialRefused) as error:
             self._log.warning("lease.renewal_failed", error=str(error))
-            wait_seconds = jittered(self._lease_seconds * RETRY_SHARE)
+            return None
         except LeaseLost:
             raise
         except Exception:  # noqa: BLE001 - whatever it was, it must not cut off a run in the middle of an action
             self._log.exception("lease.renewal_failed")
-            wait_seconds = jittered(self._lease_seconds * RETRY_SHARE)
-        else:
-            wait_seconds = self._believe(reply, sent_at=sent_at)
-        if tells_cancel:
-            self.cancel_told.set()
-        return wait_seconds if tells_cancel or not self._cancel_seen else 0
-
-    def _believe(self, reply: LeaseRenewalResponse, *, sent_at: float) -> float:
-        self._guard.extend(sent_at=sent_at, held_ms=reply.held_ms, remaining_ms=reply.lease_remaining_ms)
-        self._log.debug("lease.renewed", remaining_ms=reply.lease_remaining_ms)
-        if reply.cancel_requested:
-            self.see_cancel()
-        longest_seconds = self._lease_seconds * LONGEST_WAIT_SHARE
-        shortest_seconds = self._lease_seconds * SHORTEST_WAIT_SHARE
-        return min(max(reply.renew_after_ms / 1000, shortest_seconds), longest_seconds)
+            return None
+        self.believe(reply, sent_at=sent_at, held_ms=reply.held_ms)
+        shortest_seconds = self.lease_seconds * SHORTEST_WAIT_SHARE
+        return min(max(reply.renew_after_ms / 1000, shortest_seconds), self.lease_seconds * LONGEST_WAIT_SHARE)

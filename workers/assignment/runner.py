@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import structlog
 
+from corral.contract.history import FailureCause
 from corral.contract.host_protocol import TerminalResultRequest
 from corral.contract.tasks import Progress
 from corral.failpoints import failpoint
@@ -12,6 +13,8 @@ from workers.assignment.artifacts import ArtifactUploads
 from workers.assignment.execution import AssignmentExecutionResult, ClaimedAssignment, Execution
 from workers.assignment.fitting import PROGRESS_CHARACTERS, fit_text
 from workers.assignment.guard import LeaseGuard, StopReason
+from workers.assignment.host_renewal import HostRenewal
+from workers.assignment.next_claim import NextClaim
 from workers.assignment.renewal import LeaseRenewal
 from workers.assignment.report import report_before_start, result_of_crash, terminal_report
 from workers.assignment.reporter import Reporter
@@ -35,20 +38,28 @@ class ActiveAssignmentRunner:
         client: ControlClient,
         execution: Execution,
         reporter: Reporter,
+        renewals: HostRenewal,
         clock: Clock,
+        next_claim: NextClaim | None = None,
     ) -> None:
         assignment = claimed.assignment
+        self._next_claim = next_claim
         self._assignment = assignment
         self._execution = execution
         self._reporter = reporter
         self._clock = clock
         self.guard = LeaseGuard(assignment.lease_id, lease_seconds=assignment.lease_seconds, clock=clock)
         self.guard.extend(sent_at=claimed.sent_at, held_ms=claimed.held_ms, remaining_ms=assignment.lease_remaining_ms)
-        self._renewal = LeaseRenewal(assignment, self.guard, client=client, clock=clock)
+        self._renewal = LeaseRenewal(assignment, self.guard, client=client, together=renewals, clock=clock)
         self._uploads = ArtifactUploads(self.guard, client=client)
         self._log = log.bind(
             task_id=str(assignment.task_id), attempt=assignment.attempt, lease_id=str(claimed.lease_id)
         )
+
+    @property
+    def following(self) -> list[ClaimedAssignment]:
+        """What the answer to the report gave; to be run once this run has ended, for it is on the same device."""
+        return self._next_claim.claimed if self._next_claim else []
 
     async def run(self) -> None:
         """Returns when the run has settled and its report was acknowledged, or left in the spool on a hurried end."""
@@ -96,7 +107,9 @@ class ActiveAssignmentRunner:
         self._renewal.is_reporting = True
         self._log.info(f"task.{report.status}", cause=report.cause, reason=report.failure_reason)
         spooled = SpooledReport(lease_id=self.guard.lease_id, task_id=self._assignment.task_id, report=report)
-        await self._reporter.report(spooled)
+        # A device or host that just failed is left to the next heartbeat and claim.
+        is_fit = report.cause is not FailureCause.INFRASTRUCTURE
+        await self._reporter.report(spooled, next_claim=self._next_claim if is_fit else None)
 
     async def _stop_at_timeout(self) -> None:
         if self._assignment.timeout_seconds is None:

@@ -19,6 +19,8 @@ from corral.contract.host_protocol import (
     HeartbeatReply,
     HostRegistered,
     HostRegistration,
+    HostRenewalRequest,
+    HostRenewalResponse,
     LeaseRenewalRequest,
     LeaseRenewalResponse,
     TerminalResultRequest,
@@ -26,7 +28,14 @@ from corral.contract.host_protocol import (
 )
 from corral.contract.problems import Problem, ProblemCode
 from workers.control_client.exchange import exchange
-from workers.control_client.verdicts import LeaseLost, Refused, ReportRefused, StaleIncarnation, Unreachable
+from workers.control_client.verdicts import (
+    CallUnknown,
+    LeaseLost,
+    Refused,
+    ReportRefused,
+    StaleIncarnation,
+    Unreachable,
+)
 
 #: The part of a lease that an answer may take beyond the time for which a request is held: a lost request leaves
 #: room for several more before the lease ends.
@@ -44,6 +53,8 @@ _FINAL_FOR_A_REPORT = frozenset(
         ProblemCode.BODY_TOO_LARGE,
     }
 )
+
+_CALL_UNKNOWN = frozenset({ProblemCode.ROUTE_NOT_FOUND, ProblemCode.METHOD_NOT_ALLOWED})
 
 
 async def register_host(
@@ -122,6 +133,17 @@ class ControlClient:
         if reply.lease_id != lease_id:
             raise Unreachable(f"an answer about lease {reply.lease_id} came for lease {lease_id}")
         return reply
+
+    async def renew_all(self, renewal: HostRenewalRequest, *, lease_seconds: float) -> HostRenewalResponse:
+        """Renew many leases of this host; the answer may take `wait_ms`. Raises `CallUnknown` for an older version."""
+        request = _post(self._renewals, f"{self._host}/renew", renewal)
+        timeout_seconds = renewal.wait_ms / 1000 + lease_seconds * ANSWER_SHARE
+        try:
+            return await exchange(self._renewals, request, HostRenewalResponse, timeout_seconds=timeout_seconds)
+        except Refused as refused:
+            if refused.problem.code in _CALL_UNKNOWN:
+                raise CallUnknown(refused.problem.detail) from refused
+            raise
 
     async def report(
         self, lease_id: UUID, report: TerminalResultRequest, *, task_id: UUID, timeout_seconds: float

@@ -8,7 +8,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from corral.contract.problems import Problem, ProblemCode
-from workers.control_client.verdicts import CredentialRefused, Refused, Unreachable
+from workers.control_client.verdicts import CredentialRefused, NotOurs, Refused, Unreachable
 
 #: Enough of a stranger's page to recognise it in the log.
 EXCERPT_CHARACTERS = 120
@@ -41,11 +41,13 @@ def _decode(response: httpx.Response, answer: type[Answer], *, where: str) -> An
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:
-            raise Unreachable(f"{where}: 200 with a body that is no {answer.__name__}") from error
+            raise NotOurs(f"{where}: 200 with a body that is no {answer.__name__}") from error
     problem = _problem(response)
     if problem is None:
         excerpt = response.text[:EXCERPT_CHARACTERS]
-        raise Unreachable(f"{where}: {response.status_code} that the control plane did not write: {excerpt!r}")
+        # A 5xx of a proxy tells of an outage behind it.
+        verdict = Unreachable if response.is_server_error else NotOurs
+        raise verdict(f"{where}: {response.status_code} that the control plane did not write: {excerpt!r}")
     if problem.code is ProblemCode.UNAUTHENTICATED and problem.status == HTTPStatus.UNAUTHORIZED:
         raise CredentialRefused(problem.detail)
     raise Refused(problem)

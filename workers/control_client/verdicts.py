@@ -7,12 +7,20 @@ class Unreachable(Exception):
     """No answer of the control plane came. Ask again: nothing is known about what it did."""
 
 
+class NotOurs(Unreachable):
+    """Something on the way answered in place of the control plane, and may always do so for this call."""
+
+
 class Refused(Unreachable):
     """The control plane answered with a problem that ends nothing. Ask again; its detail is worth a log line."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(f"{problem.code}: {problem.detail}")
         self.problem = problem
+
+
+class CallUnknown(Exception):
+    """The control plane has no such call: it is older. Do without."""
 
 
 class CredentialRefused(Exception):

@@ -7,6 +7,8 @@ import structlog
 from corral.contract.identifiers import uuid7
 from workers.assignment.execution import ClaimedAssignment, Execution
 from workers.assignment.guard import StopReason
+from workers.assignment.host_renewal import HostRenewal
+from workers.assignment.next_claim import NextClaim
 from workers.assignment.reporter import Reporter
 from workers.assignment.runner import ActiveAssignmentRunner
 from workers.assignment.spool import Spool
@@ -46,8 +48,9 @@ class Host:
         self._drain_limit_seconds = drain_limit_seconds
         self._clock = clock
         self._reporter = Reporter(client, spool, on_credential_refused=self._end_if_unknown)
+        self._renewals = HostRenewal(client=client, clock=clock)
         self._slots = Slots(self._make_runner, on_free=self._wake)
-        incarnation = uuid7()
+        self._incarnation = incarnation = uuid7()
         self._heartbeat = HeartbeatLoop(
             client=client,
             fleet=fleet,
@@ -72,11 +75,15 @@ class Host:
     async def run(self) -> ExitCode:
         """Work until the life ends. Raises nothing on the ways out that are foreseen."""
         hurry = asyncio.create_task(self._hurry_when_stopping())
+        # Beside the loops of the work: an error in one of those must not end renewals before the runs have settled.
+        renewals = asyncio.create_task(self._renewals.run(), name="renewals")
         try:
             if await self._former_life_is_reported():
                 await self._work()
         finally:
             hurry.cancel()
+            renewals.cancel()
+            await asyncio.wait({renewals})
             await self._reporter.end_delivery()
         log.info("host.stopped", exit_code=int(self._life.exit_code))
         return self._life.exit_code
@@ -170,5 +177,16 @@ class Host:
 
     def _make_runner(self, claimed: ClaimedAssignment) -> ActiveAssignmentRunner:
         return ActiveAssignmentRunner(
-            claimed, client=self._client, execution=self._execution, reporter=self._reporter, clock=self._clock
+            claimed,
+            client=self._client,
+            execution=self._execution,
+            reporter=self._reporter,
+            renewals=self._renewals,
+            clock=self._clock,
+            next_claim=NextClaim(
+                claimed.assignment.device_serial,
+                incarnation=self._incarnation,
+                may_claim=self._claims.may_claim,
+                clock=self._clock,
+            ),
         )

@@ -8,7 +8,7 @@ import pytest
 
 from control.api.json_body import read_json
 from corral.contract.history import FailureCause
-from corral.contract.host_protocol import Assignment, LeaseRenewalRequest
+from corral.contract.host_protocol import Assignment
 from corral.contract.tasks import Progress
 from corral.failpoints import on
 from tests.workers.host.far_side import (
@@ -25,6 +25,7 @@ from tests.workers.host.far_side import (
 from tests.workers.host.scripted import ScriptedExecution, stopped
 from workers.assignment.execution import AssignmentExecutionResult, ClaimedAssignment
 from workers.assignment.guard import StopReason
+from workers.assignment.host_renewal import HostRenewal
 from workers.assignment.reporter import Reporter
 from workers.assignment.runner import ActiveAssignmentRunner
 from workers.assignment.spool import Spool
@@ -48,6 +49,11 @@ class Bench:
         self.reporter = Reporter(client, spool)
         self.lease = Lease(LEASE_ID, TASK_ID, "A", expires_at=0)
         self.clock = boot_seconds
+        self.renewals = HostRenewal(client=client, clock=self.now)
+
+    def now(self) -> float:
+        """By the clock that a test may change at any time."""
+        return self.clock()
 
     def claimed(self, **fields) -> ActiveAssignmentRunner:
         lease_seconds = self.far_side.lease_seconds
@@ -59,6 +65,7 @@ class Bench:
             client=self.client,
             execution=self.execution,
             reporter=self.reporter,
+            renewals=self.renewals,
             clock=self.clock,
         )
 
@@ -73,12 +80,16 @@ class Bench:
 @pytest.fixture
 async def bench(far_side, tmp_path):
     async with ControlClient(far_side.url, host_id=HOST_ID, credential="made-up") as client:
-        yield Bench(far_side, client, Spool(tmp_path))
+        bench = Bench(far_side, client, Spool(tmp_path))
+        renewals = asyncio.create_task(bench.renewals.run())
+        yield bench
+        renewals.cancel()
+        await asyncio.wait({renewals})
 
 
 async def test_a_run_is_reported_once_it_is_done(bench, far_side):
     run = bench.start()
-    await until(lambda: any(call.body["progress"]["step"] > 0 for call in far_side.made("renew")))
+    await until(lambda: any(call.body["progress"]["step"] > 0 for call in far_side.renewals_of(LEASE_ID)))
     bench.execution.finish.set()
     await run
     assert bench.report["status"] == "done"
@@ -184,15 +195,15 @@ async def test_the_host_never_says_cancelled_unless_it_was_told(bench):
 
 async def test_a_run_whose_lease_is_lost_touches_nothing_more(bench, far_side):
     run = bench.start()
-    await until(lambda: bench.execution.touched_at)
+    await until(lambda: bench.execution.touched_at and far_side.made("renew_all"))
+    renewals = len(far_side.renewals_of(LEASE_ID))
     bench.lease.is_ended = True
-    lost_at = len(far_side.made("renew"))
+    ended_at = time.monotonic()
     await until(lambda: bench.execution.settled)
     await run
-    told_at = far_side.made("renew")[lost_at].at
-    assert max(bench.execution.touched_at) < told_at + 0.25
+    assert max(bench.execution.touched_at) < ended_at + 0.25
     assert not bench.execution.guards["A"].may_touch()
-    assert len(far_side.made("renew")) == lost_at + 1
+    assert len(far_side.renewals_of(LEASE_ID)) == renewals
 
 
 async def test_the_late_report_of_a_lost_lease_is_kept_as_evidence(bench, far_side, tmp_path):
@@ -210,7 +221,7 @@ async def test_the_late_report_of_a_lost_lease_is_kept_as_evidence(bench, far_si
 async def test_a_host_that_hears_nothing_stops_before_its_lease_could_end(bench, far_side):
     far_side.lease_seconds = 1.0
     run = bench.start()
-    await until(lambda: len(far_side.made("renew")) > 1 and bench.execution.touched_at)
+    await until(lambda: far_side.made("renew_all") and bench.execution.touched_at)
     far_side.is_away = True
     await until(lambda: bench.execution.settled)
     assert max(bench.execution.touched_at) < bench.lease.expires_at - 0.05
@@ -242,14 +253,15 @@ async def test_a_machine_that_slept_through_its_lease_touches_nothing_after_it(b
 
 
 async def test_the_lease_is_renewed_until_the_report_is_acknowledged(bench, far_side):
+    far_side.lease_seconds = 1.2
     far_side.order("result", Page(502), Dropped, Page(403))
     run = bench.start()
     await until(lambda: bench.execution.touched_at)
     bench.execution.finish.set()
     await until(lambda: far_side.made("result"))
-    renewals = len(far_side.made("renew"))
+    renewals = len(far_side.renewals_of(LEASE_ID))
     await until(lambda: len(far_side.made("result")) == 3)
-    assert len(far_side.made("renew")) > renewals
+    assert len(far_side.renewals_of(LEASE_ID)) > renewals
     assert bench.spool.waiting() != []
     await run
     assert bench.report["status"] == "done"
@@ -372,18 +384,21 @@ async def test_a_stopped_run_that_could_not_store_one_artifact_tries_no_other(be
     assert len(bench.report["result"]["artifacts_missing"]) == 50
 
 
-async def test_a_broken_renewal_does_not_cut_off_the_run(bench, far_side, monkeypatch):
-    renew = bench.client.renew
+@pytest.mark.parametrize("call", ["renew", "renew_all"])
+async def test_a_broken_renewal_does_not_cut_off_the_run(bench, far_side, monkeypatch, call):
+    far_side.lease_seconds = 1.2
+    far_side.renews_together = call == "renew_all"
+    renew = getattr(bench.client, call)
     times = 0
 
-    async def broken_once(lease_id, request: LeaseRenewalRequest, *, lease_seconds):
+    async def broken_once(*args, lease_seconds):
         nonlocal times
         times += 1
         if times == 2:
             raise ZeroDivisionError
-        return await renew(lease_id, request, lease_seconds=lease_seconds)
+        return await renew(*args, lease_seconds=lease_seconds)
 
-    monkeypatch.setattr(bench.client, "renew", broken_once)
+    monkeypatch.setattr(bench.client, call, broken_once)
     run = bench.start()
     await until(lambda: times > 3)
     bench.execution.finish.set()

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -86,6 +86,9 @@ class FarSide:
         self.artifacts: dict[str, bytes] = {}
         self.expired: list[str] = []
         self.always: dict[str, Any] = {}
+        #: False for a control plane of the version that renewed each lease alone.
+        self.renews_together = True
+        self.other_leases: list[str] = []
         self.on_call: Callable[[Call], None] = lambda _call: None
         self._ordered: dict[str, list[Any]] = defaultdict(list)
         self._loop = asyncio.new_event_loop()
@@ -108,6 +111,22 @@ class FarSide:
 
     def made(self, route: str) -> list[Call]:
         return [call for call in self.calls if call.route == route]
+
+    def renewals_of(self, lease_id: str) -> list[Call]:
+        """Each renewal that named the lease, alone or with others; its body is what was said of this lease."""
+        told = []
+        for call in self.calls:
+            if call.route == "renew" and call.subject == lease_id:
+                told.append(call)
+            if call.route == "renew_all":
+                told += [replace(call, body=held) for held in call.body["leases"] if held["lease_id"] == lease_id]
+        return told
+
+    def steps_told(self, task_id: str) -> set[int]:
+        """The steps that renewals have named as the progress of the task."""
+        leases = [lease.lease_id for lease in list(self.leases.values()) if lease.task_id == task_id]
+        told = [call.body["progress"] for lease_id in leases for call in self.renewals_of(lease_id)]
+        return {progress["step"] for progress in told if progress}
 
     def lease_of(self, task_id: str) -> Lease:
         return next(lease for lease in self.leases.values() if lease.task_id == task_id)
@@ -245,6 +264,44 @@ class FarSide:
             lease.seen_at = time.monotonic()
         return 200, renewal(lease, self.lease_seconds, self.renew_after_ms)
 
+    async def _renew_all(self, call: Call, reader: asyncio.StreamReader) -> tuple[int, Any]:
+        if not self.renews_together:
+            return problem(404, "route_not_found")
+        began = time.monotonic()
+        while True:
+            if self._has_news(call) or self._is_due(call, began=began) or self._stop.is_set() or reader.at_eof():
+                break
+            await asyncio.sleep(0.005)
+        held_ms = int((time.monotonic() - began) * 1000)
+        entries = [self._renewed_together(held) for held in call.body["leases"]]
+        return 200, {
+            "leases": entries,
+            "held_ms": held_ms,
+            "renew_after_ms": 0,
+            "other_leases": self.other_leases,
+        }
+
+    def _has_news(self, call: Call) -> bool:
+        if self.made("renew_all")[-1] is not call:
+            return True
+        leases = [(self._live(held["lease_id"]), held["cancel_seen"]) for held in call.body["leases"]]
+        return any(lease is None or (lease.cancel_requested and not is_seen) for lease, is_seen in leases)
+
+    def _is_due(self, call: Call, *, began: float) -> bool:
+        """The wait is over, or a third of a lease has passed since one of them was renewed."""
+        now = time.monotonic()
+        expiries = [self.leases[held["lease_id"]].expires_at for held in call.body["leases"]]
+        return now >= began + call.body["wait_ms"] / 1000 or now >= min(expiries) - self.lease_seconds * 2 / 3
+
+    def _renewed_together(self, held: dict[str, Any]) -> dict[str, Any]:
+        lease = self._live(held["lease_id"])
+        if lease is None:
+            return {"status": "stale", "lease_id": held["lease_id"]}
+        lease.expires_at = time.monotonic() + self.lease_seconds
+        if held["cancel_seen"] and lease.seen_at is None:
+            lease.seen_at = time.monotonic()
+        return renewal(lease, self.lease_seconds, 0)
+
     async def _result(self, call: Call, _reader: Any) -> tuple[int, Any]:
         lease = self.leases.get(call.subject)
         if lease is None or (lease.is_ended and lease.result is None):
@@ -317,6 +374,8 @@ def _route(path: str) -> tuple[str, str]:
             return "register", ""
         case ["hosts", host_id, ("heartbeat" | "claim") as route]:
             return route, host_id
+        case ["hosts", host_id, "renew"]:
+            return "renew_all", host_id
         case ["leases", lease_id, ("renew" | "result") as route]:
             return route, lease_id
         case ["leases", lease_id, "artifacts", name]:

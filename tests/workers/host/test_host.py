@@ -281,7 +281,7 @@ async def test_a_host_that_was_let_in_goes_on_when_a_credential_is_refused_later
     bench.start()
     task_id = await bench.run_a_task("A")
     far_side.order("heartbeat", *[Page(401, body)] * 2)
-    far_side.order("renew", *[Page(401, body)] * 2)
+    far_side.order("renew_all", *[Page(401, body)] * 2)
     heartbeats = len(far_side.made("heartbeat"))
     await until(lambda: len(far_side.made("heartbeat")) > heartbeats + 3)
     bench.execution.finish.set()

@@ -78,7 +78,7 @@ def served_phones():
 
 @pytest.fixture(scope="module")
 def control_plane():
-    side = FarSide()
+    side = FarSide(lease_seconds=3.0)
     side.start()
     yield side
     side.stop()
@@ -138,16 +138,18 @@ async def test_after_a_cancelled_run_is_reported_nothing_more_is_done_to_the_pho
 
 async def test_a_cancel_ends_a_step_that_only_waits(bench, serial):
     task_id = bench.far_side.submit(serial, flow=WAITING_FLOW)
-    await until(lambda: any((call.body["progress"] or {}).get("step") == 2 for call in bench.far_side.made("renew")))
+    await until(lambda: 2 in bench.far_side.steps_told(task_id))
     bench.far_side.cancel(task_id)
     assert (await bench.reported(task_id))["status"] == "cancelled"
 
 
 async def test_a_run_whose_lease_was_lost_leaves_the_phone_alone(bench, serial):
     task_id = await bench.busy(serial)
-    renewals = len(bench.far_side.made("renew"))
-    bench.far_side.lease_of(task_id).is_ended = True
-    await until(lambda: len(bench.far_side.made("renew")) > renewals)
+    answered = []
+    lease = bench.far_side.lease_of(task_id)
+    bench.far_side.on_call = lambda call: answered.append(call.route) if lease.is_ended else None
+    lease.is_ended = True
+    await until(lambda: {"renew", "renew_all"} & {*answered})
     results = len(bench.far_side.made("result"))
     actions = bench.actions(serial)
     await until(lambda: len(bench.far_side.made("result")) > results)
