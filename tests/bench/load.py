@@ -12,6 +12,7 @@ import time
 from array import array
 from collections import Counter, deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -20,6 +21,10 @@ from tests.bench.wire import RECEIVE_BYTES, connected, is_whole
 EVENTS_AT_ONCE = 512
 #: epoll knows no endless time.
 LONGEST_SECONDS = 3600.0
+
+
+class Enough(Exception):
+    """A conversation has seen what the load was for; end it."""
 
 
 class Conversation(Protocol):
@@ -39,6 +44,8 @@ class LoadResult:
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
     statuses: Counter[str] = field(default_factory=Counter[str])
     first_refusal: str = ""
+    #: When the last thing came to its end, where the load looks for it.
+    last_at: float = 0.0
     #: What conversations saw and want to tell.
     told: list[Any] = field(default_factory=list[Any])
 
@@ -89,7 +96,7 @@ def converse(port: int, conversations: Sequence[Conversation], *, seconds: float
     connections = Connections(port, len(conversations), stop=stop)
     speakers = dict(zip(connections.sockets, conversations, strict=True))
     result, sent_at = LoadResult(), dict[int, float]()
-    with _measured(result, connections):
+    with suppress(Enough), _measured(result, connections):
         for descriptor, speaker in speakers.items():
             if request := speaker.first():
                 sent_at[descriptor] = time.monotonic()

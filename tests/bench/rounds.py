@@ -22,7 +22,17 @@ class Sample:
         return self.operations / self.seconds
 
 
-def take(action: Callable[[], LoadResult | int], cpu: Mapping[str, Callable[[], float]], *, each: int = 1) -> Sample:
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What was done, where the time that counts is not that of the whole turn."""
+
+    operations: int
+    seconds: float
+
+
+def take(
+    action: Callable[[], LoadResult | Turn | int], cpu: Mapping[str, Callable[[], float]], *, each: int = 1
+) -> Sample:
     """Do it once, and measure. `each` is how many operations one request stands for."""
     before = {name: used() for name, used in cpu.items()}
     began = time.monotonic()
@@ -31,6 +41,8 @@ def take(action: Callable[[], LoadResult | int], cpu: Mapping[str, Callable[[], 
     cpu_seconds = {name: used() - before[name] for name, used in cpu.items()}
     if isinstance(done, int):
         return Sample(done * each, seconds, cpu_seconds)
+    if isinstance(done, Turn):
+        return Sample(done.operations * each, done.seconds, cpu_seconds)
     done.must_be_fine()
     return Sample(done.operations * each, done.seconds, cpu_seconds | {"load": done.cpu_seconds})
 
@@ -44,9 +56,7 @@ def in_turns(contestants: Mapping[str, Callable[[], Sample]], *, rounds: int) ->
     return {name: samples[1:] for name, samples in taken.items()}
 
 
-def rate_row(
-    name: str, taken: Mapping[str, Sequence[Sample]], *, floor: str | None = None, **more: float
-) -> Row:
+def rate_row(name: str, taken: Mapping[str, Sequence[Sample]], *, floor: str | None = None, **more: float) -> Row:
     """The median rate beside its floor's, and the CPU of each operation, by who used it."""
     samples = taken[name]
     values: dict[str, object] = {"per_second": statistics.median(sample.per_second for sample in samples)}

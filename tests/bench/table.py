@@ -15,7 +15,9 @@ def show(title: str, rows: list[Row]) -> None:
     columns = list(dict.fromkeys(column for row in rows for column in row.as_json()))
     table = Table(title=title, title_justify="left")
     for column in columns:
-        table.add_column(column, justify="left" if column in LEFT else "right", overflow="fold")
+        # Spaces, so that a heading can be broken into lines.
+        heading = column.replace("_", " ")
+        table.add_column(heading, justify="left" if column in LEFT else "right", no_wrap=column == "name")
     for row in rows:
         values = row.as_json()
         table.add_row(*(str(values.get(column, "")) for column in columns))
