@@ -27,8 +27,9 @@ class ClaimedAssignment:
     held_ms: int
 
     @classmethod
-    def from_reply(cls, reply: ClaimReply, *, sent_at: float) -> "ClaimedAssignment | None":
-        return cls(reply.assignment, sent_at, reply.held_ms) if reply.assignment else None
+    def from_reply(cls, reply: ClaimReply, *, sent_at: float) -> "list[ClaimedAssignment]":
+        """All that one reply gave, each for a device of its own."""
+        return [cls(assignment, sent_at, reply.held_ms) for assignment in reply.assignments]
 
     @property
     def lease_id(self) -> UUID:

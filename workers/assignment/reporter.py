@@ -10,6 +10,7 @@ import structlog
 from corral.contract.problems import ProblemCode
 from corral.failpoints import failpoint
 from workers.assignment.backoff import backoff_seconds
+from workers.assignment.next_claim import NextClaim
 from workers.assignment.spool import Spool, SpooledReport
 from workers.clock import pause
 from workers.control_client.client import ControlClient
@@ -49,11 +50,11 @@ class Reporter:
         """From now on each report is tried once more and then left in the spool for the next life of this host."""
         self._hurried.set()
 
-    async def report(self, spooled: SpooledReport) -> bool:
-        """Spool a report and deliver it. False if it had to stay in the spool."""
+    async def report(self, spooled: SpooledReport, *, next_claim: NextClaim | None = None) -> bool:
+        """Spool a report and deliver it, with a claim for the device that it frees. False if it stays in the spool."""
         await _on_disk(self._spool.put, spooled)
         failpoint("result.spooled")
-        return await self._deliver(spooled)
+        return await self._deliver(spooled, next_claim=next_claim)
 
     async def deliver_spool(self) -> None:
         """Deliver what a former life of this host left behind.
@@ -81,12 +82,18 @@ class Reporter:
         else:
             log.error("result.stuck", lease_id=str(spooled.lease_id), task_id=str(spooled.task_id))
 
-    async def _deliver(self, spooled: SpooledReport, *, on_stuck: Callable[[], None] = lambda: None) -> bool:
+    async def _deliver(
+        self,
+        spooled: SpooledReport,
+        *,
+        next_claim: NextClaim | None = None,
+        on_stuck: Callable[[], None] = lambda: None,
+    ) -> bool:
         """Send a spooled report until there is a verdict. False if it was given up for this life."""
         answers_in_a_row = 0
         for wait_seconds in backoff_seconds():
             is_last = self._hurried.is_set()
-            outcome = await self._send(spooled)
+            outcome = await self._send(spooled, next_claim)
             if outcome is _Outcome.VERDICT:
                 return True
             # Silence may be an outage, after which the report is taken: what comes before that does not count.
@@ -99,11 +106,14 @@ class Reporter:
         log.warning("result.left_in_spool", lease_id=str(spooled.lease_id), task_id=str(spooled.task_id))
         return False
 
-    async def _send(self, spooled: SpooledReport) -> _Outcome:
+    async def _send(self, spooled: SpooledReport, next_claim: NextClaim | None) -> _Outcome:
         known = log.bind(lease_id=str(spooled.lease_id), task_id=str(spooled.task_id))
+        # It is not in the spool: what a later life delivers must not ask for work in the name of this one.
+        asked = next_claim.request() if next_claim else None
+        report = spooled.report.model_copy(update={"next_claim": asked})
         try:
             reply = await self._client.report(
-                spooled.lease_id, spooled.report, task_id=spooled.task_id, timeout_seconds=REPORT_SECONDS
+                spooled.lease_id, report, task_id=spooled.task_id, timeout_seconds=REPORT_SECONDS
             )
         except ReportRefused as refused:
             known.warning("result.refused", error=str(refused), status=spooled.report.status)
@@ -115,6 +125,8 @@ class Reporter:
                 self._on_credential_refused()
             is_outage = not isinstance(error, Refused) or error.problem.code is ProblemCode.NOT_READY
             return _Outcome.SILENCE if is_outage else _Outcome.NO_VERDICT
+        if next_claim and reply.claimed:
+            next_claim.take(reply.claimed)
         failpoint("result.acknowledged")
         known.info("result.acknowledged", status=reply.status, task_status=reply.task_status)
         await _on_disk(self._spool.remove, spooled.lease_id)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import structlog
 
-from corral.contract.host_protocol import MAX_CLAIM_HOLD_MS, ClaimReply, ClaimRequest
+from corral.contract.host_protocol import MAX_ASSIGNMENTS_IN_A_CLAIM, MAX_CLAIM_HOLD_MS, ClaimReply, ClaimRequest
 from corral.contract.identifiers import uuid7
 from corral.failpoints import failpoint
 from workers.assignment.backoff import backoff_seconds
@@ -93,10 +93,17 @@ class ClaimLoop:
         self._drains_since = self._drains_since or now
         return now - self._drains_since > self._heartbeat.lease_seconds * DRAIN_PATIENCE_SHARE
 
+    def may_claim(self, serial: str) -> bool:
+        """Whether a device whose run has settled can be given its next task with the answer to the report."""
+        return self._takes_work and serial in ready_serials(self._fleet)
+
+    @property
+    def _takes_work(self) -> bool:
+        is_draining = self._life.draining.is_set() or self._heartbeat.operator_drains
+        return self._heartbeat.acknowledged.is_set() and not is_draining
+
     def _offered(self) -> frozenset[str]:
-        if self._life.draining.is_set() or self._heartbeat.operator_drains or not self._heartbeat.acknowledged.is_set():
-            return frozenset()
-        return ready_serials(self._fleet) - self._slots.busy_serials
+        return ready_serials(self._fleet) - self._slots.busy_serials if self._takes_work else frozenset()
 
     async def _poll(self, offered: frozenset[str]) -> None:
         """One request; returns without an answer if what is offered changes while it is held."""
@@ -105,6 +112,7 @@ class ClaimLoop:
             incarnation=self._incarnation,
             free_devices=sorted(offered),
             wait_ms=self._hold_ms(offered),
+            max_assignments=min(max(len(offered), 1), MAX_ASSIGNMENTS_IN_A_CLAIM),
         )
         self._is_open = True
         sent_at = self._clock()
@@ -133,14 +141,7 @@ class ClaimLoop:
         self._claim_id = uuid7()
         self._is_open = False
         claimed = ClaimedAssignment.from_reply(reply, sent_at=sent_at)
-        if claimed is None:
-            return
-        log.info(
-            "task.dispatched",
-            task_id=str(claimed.assignment.task_id),
-            attempt=claimed.assignment.attempt,
-            lease_id=str(claimed.lease_id),
-            device=claimed.assignment.device_serial,
-        )
-        failpoint("claim.received")
-        self._slots.take(claimed)
+        if claimed:
+            failpoint("claim.received")
+        for one in claimed:
+            self._slots.take(one)
