@@ -18,7 +18,7 @@ _CANCEL_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5
 _ROW_BUCKETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _REQUEST_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5, 30)
 
-#: `hop` is one of committed, marked, delivered, seen, finished.
+#: `hop` is one of committed, marked, delivered, seen.
 CANCEL_HOP_SECONDS = Histogram(
     "corral_cancel_hop_seconds",
     "Time since the request of a cancel, when it had come as far as `hop`.",
@@ -49,7 +49,7 @@ HTTP_REQUEST_SECONDS = Histogram(
 )
 
 # Shown as 0 from the start: a rate needs a row before the first event.
-for _hop in ("committed", "marked", "delivered", "seen", "finished"):
+for _hop in ("committed", "marked", "delivered", "seen"):
     CANCEL_HOP_SECONDS.labels(_hop)
 for _source in ("postgres", "redis", "process"):
     RENEWALS.labels(_source)

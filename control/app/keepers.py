@@ -10,6 +10,7 @@ from anyio.to_thread import run_sync
 
 from control.jobs.schedule import ScheduledJob
 from control.operations.cadence import overdue_jobs, record_api_alive, run_if_due
+from control.operations.cancels import CancelsNotTold
 from control.operations.plane import Plane
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -46,6 +47,9 @@ def _run(plane: Plane, sweep: ScheduledJob) -> bool:
     period, operation = sweep.period_seconds, sweep.operation
     try:
         changed = run_if_due(plane, sweep.name, period_seconds=period, ran_by=RAN_BY, operation=operation)
+    except CancelsNotTold as reason:
+        log.warning("sweep.to_be_repeated", job=sweep.name, reason=str(reason))
+        return False
     except Exception:
         # One sweep that fails must not keep the others from running.
         log.exception("sweep.failed", job=sweep.name)

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import redis
 import structlog
@@ -11,6 +12,7 @@ from control.jobs.celery_app import CeleryApp
 from control.jobs.schedule import ScheduledJob, ring_name, sweep_name
 from control.jobs.turns import Turns
 from control.operations.cadence import run_if_due
+from control.operations.cancels import CancelsNotTold
 from control.operations.plane import Job, Plane
 from control.signals.gate import DoorbellGate
 
@@ -66,6 +68,9 @@ class JobRunner:
         started_at = time.monotonic()
         try:
             count = operation(self._opened_plane())
+        except CancelsNotTold as reason:
+            log.warning("job.to_be_repeated", job=job.name, reason=str(reason))
+            raise
         except Exception:
             # Not tried again: the next tick is that.
             log.exception("job.failed", job=job.name, ms=_ms_since(started_at))
@@ -81,13 +86,23 @@ class JobRunner:
             return self._plane
 
 
+#: A ring whose work could not be passed on is rung again by Celery, some times, before that is left to the sweep.
+_REPEATED: dict[str, Any] = {
+    "autoretry_for": (CancelsNotTold,),
+    "max_retries": 5,
+    "retry_backoff": True,
+    "retry_backoff_max": 5,
+    "retry_jitter": True,
+}
+
+
 def register_jobs(app: CeleryApp, jobs: Iterable[ScheduledJob], runner: JobRunner) -> None:
     """Give the worker every job under its sweep's name, and those with a doorbell under their ring's name too."""
     for job in jobs:
         # Not shared: Celery would otherwise give the job, with this runner, to every other application in the process.
         app.task(_bound(runner.sweep, job), name=sweep_name(job.name), shared=False)
         if job.name in set(Job):
-            app.task(_bound(runner.answer_ring, job), name=ring_name(job.name), shared=False)
+            app.task(_bound(runner.answer_ring, job), name=ring_name(job.name), shared=False, **_REPEATED)
 
 
 def _bound(run: Callable[[ScheduledJob], None], job: ScheduledJob) -> Callable[[], None]:

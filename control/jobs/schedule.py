@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from control.operations.assign import assign_tasks, fail_impatient_tasks
-from control.operations.cancels import settle_cancels
+from control.operations.cancels import reconcile_cancels, settle_cancels
 from control.operations.hosts import mark_silent_hosts_offline
 from control.operations.plane import Job, Plane, Timing
 from control.operations.purge import purge
@@ -57,6 +57,10 @@ def scheduled_jobs(timing: Timing) -> tuple[ScheduledJob, ...]:
         ScheduledJob(Job.ASSIGN_TASKS.value, JobQueue.JOBS, 2.0, assign_tasks),
         ScheduledJob(
             Job.SETTLE_CANCELS.value, JobQueue.JOBS, _between(1.0, timing.lease_seconds / 6, 2.0), settle_cancels
+        ),
+        # Rung where a mark was lost; what this finds was lost with the ring, or with Redis itself.
+        ScheduledJob(
+            Job.RECONCILE_CANCELS.value, JobQueue.JOBS, _between(1.0, timing.lease_seconds / 6, 2.0), reconcile_cancels
         ),
         # A queue timeout is given in seconds and meant in minutes.
         ScheduledJob("fail_impatient_tasks", JobQueue.JOBS, 5.0, fail_impatient_tasks),

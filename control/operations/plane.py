@@ -17,6 +17,7 @@ class Job(StrEnum):
 
     ASSIGN_TASKS = "assign_tasks"
     SETTLE_CANCELS = "settle_cancels"
+    RECONCILE_CANCELS = "reconcile_cancels"
 
 
 class Doorbell(Protocol):

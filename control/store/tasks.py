@@ -97,35 +97,68 @@ TASK_CONDITIONS = {
 }
 
 
-def queued_classes(tx: Transaction) -> Sequence[RowMapping]:
-    """Each set of conditions that some queued task has, found by hopping along the queue's index."""
-    return tx.rows(
+def queued_classes(tx: Transaction) -> list[str]:
+    """Each set of conditions that some queued task has, by name, found by hopping along the queue's index."""
+    return tx.value(
         """
         WITH RECURSIVE class AS (
-            (SELECT requirement_class, requires FROM scheduled_tasks WHERE status = 'queued'
+            (SELECT requirement_class FROM scheduled_tasks WHERE status = 'queued'
              ORDER BY requirement_class LIMIT 1)
             UNION ALL
-            SELECT following.requirement_class, following.requires FROM class, LATERAL (
-                SELECT requirement_class, requires FROM scheduled_tasks
-                WHERE status = 'queued' AND requirement_class > class.requirement_class
-                ORDER BY requirement_class LIMIT 1
-            ) AS following
+            SELECT (SELECT requirement_class FROM scheduled_tasks
+                    WHERE status = 'queued' AND requirement_class > class.requirement_class
+                    ORDER BY requirement_class LIMIT 1)
+            FROM class WHERE class.requirement_class IS NOT NULL
         )
-        SELECT requirement_class, requires FROM class
+        SELECT coalesce(array_agg(requirement_class), '{}') FROM class WHERE requirement_class IS NOT NULL
         """
     )
 
 
-def first_of_class(tx: Transaction, requirement_class: str, *, limit: int) -> Sequence[RowMapping]:
-    """The queued tasks of one class that go first: by priority, then by age."""
+def requirements_of_classes(tx: Transaction, requirement_classes: Sequence[str]) -> Sequence[RowMapping]:
+    """The conditions of these classes, as some queued task of each has them."""
+    if not requirement_classes:
+        return []
     return tx.rows(
         """
-        SELECT task_id, priority FROM scheduled_tasks
-        WHERE status = 'queued' AND requirement_class = :requirement_class
-        ORDER BY priority DESC, task_id LIMIT :limit
+        SELECT class.name AS requirement_class, task.requires
+        FROM unnest(CAST(:names AS text[])) AS class (name), LATERAL (
+            SELECT requires FROM scheduled_tasks WHERE status = 'queued' AND requirement_class = class.name
+            ORDER BY requirement_class, priority DESC, task_id LIMIT 1
+        ) AS task
         """,
-        requirement_class=requirement_class,
-        limit=limit,
+        names=list(requirement_classes),
+    )
+
+
+def first_of_classes(tx: Transaction, limits: Mapping[str, int]) -> Sequence[RowMapping]:
+    """The queued tasks of some classes that go first, by priority, then by age: so many of each."""
+    if not limits:
+        return []
+    return tx.rows(
+        """
+        SELECT class.name AS requirement_class, task.priority, task.task_id
+        FROM unnest(CAST(:names AS text[]), CAST(:limits AS integer[])) AS class (name, most), LATERAL (
+            SELECT priority, task_id FROM scheduled_tasks
+            WHERE status = 'queued' AND requirement_class = class.name
+            ORDER BY priority DESC, task_id LIMIT class.most
+        ) AS task
+        """,
+        names=list(limits),
+        limits=list(limits.values()),
+    )
+
+
+def untold_cancels(tx: Transaction) -> Sequence[RowMapping]:
+    """Leases whose task is to be stopped and whose holder has not heard of it; the oldest first, some at a time."""
+    return tx.rows(
+        f"""
+        SELECT task.host_id, task.lease_id FROM scheduled_tasks AS task
+        WHERE task.cancel_requested_at IS NOT NULL AND task.status = 'dispatched' AND NOT EXISTS (
+            SELECT 1 FROM task_events AS event
+            WHERE event.task_id = task.task_id AND event.kind = 'task.cancel_delivered')
+        ORDER BY task.task_id LIMIT {SWEEP_ROWS}
+        """
     )
 
 

@@ -206,7 +206,7 @@ def request_cancel(tx: Transaction, task_id: UUID, *, actor: str, reason: str | 
             cancel_reason = CASE WHEN task.status = 'queued' THEN NULL ELSE CAST(:reason AS text) END
         WHERE task.task_id = :task_id AND task.cancel_requested_at IS NULL
             AND task.status IN ('queued', 'assigned', 'dispatched')
-        {_CHANGED}
+        {_CHANGED}, task.lease_id
         """,
         task_id=task_id,
         reason=reason,
