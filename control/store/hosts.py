@@ -1,6 +1,7 @@
 """Hosts and their devices, as they last said of themselves."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import RowMapping
@@ -168,16 +169,49 @@ def devices(tx: Transaction, *, host_id: UUID | None = None) -> Sequence[RowMapp
     )
 
 
-def allocatable_devices(tx: Transaction) -> Sequence[RowMapping]:
-    """Devices that can take a task now: ready, free, on a host that is online and not draining."""
-    return tx.rows(
+class LabelSetKey(NamedTuple):
+    """Equal for devices with equal labels; `host` and `serial` count where they are given."""
+
+    of_host: int
+    of_device: int
+    host_name: str | None
+    serial: str | None
+
+
+def free_devices(tx: Transaction, *, by_host: bool, by_serial: bool, limit: int) -> dict[LabelSetKey, list[str]]:
+    """Devices that can take a task now, so many of each label set: ready, free, on a host that takes tasks.
+
+    Their ids are texts: most of them are only counted.
+    """
+    rows = tx.rows(
         f"""
-        SELECT device.device_id, device.host_id, host.name AS host_name, host.labels AS host_labels,
-               host.supported_commands AS host_commands, device.serial, device.model, device.manufacturer,
-               device.android_version, device.labels
+        SELECT host.label_key AS of_host, device.label_key AS of_device,
+               {"host.name" if by_host else "CAST(NULL AS text)"} AS host_name,
+               {"device.serial" if by_serial else "CAST(NULL AS text)"} AS serial,
+               array_to_string((array_agg(device.device_id))[1:{int(limit)}], ' ') AS device_ids
         FROM devices AS device JOIN hosts AS host USING (host_id)
         WHERE device.state = 'ready' AND host.is_online AND NOT host.is_drain_requested AND NOT host.is_draining
             AND NOT {_DEVICE_IS_BUSY}
-        ORDER BY device.device_id
+        GROUP BY 1, 2, 3, 4
         """
+    )
+    return {
+        LabelSetKey(row["of_host"], row["of_device"], row["host_name"], row["serial"]): row["device_ids"].split()
+        for row in rows
+    }
+
+
+def example_devices(tx: Transaction, device_ids: Sequence[str]) -> Sequence[RowMapping]:
+    """These devices, with all that their labels are made of."""
+    if not device_ids:
+        return []
+    return tx.rows(
+        """
+        SELECT device.device_id, host.name AS host_name, host.labels AS host_labels,
+               host.supported_commands AS host_commands, device.serial, device.model, device.manufacturer,
+               device.android_version, device.labels
+        FROM devices AS device JOIN hosts AS host USING (host_id)
+        WHERE device.device_id = ANY(CAST(:device_ids AS uuid[]))
+        """,
+        device_ids=list(device_ids),
     )

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     ForeignKey,
     Identity,
     Index,
@@ -73,6 +74,13 @@ hosts = Table(
     Column("is_draining", Boolean, nullable=False),
     _instant("registered_at", nullable=False),
     _instant("last_seen_at"),
+    # Equal for hosts whose devices get equal labels from them, name aside.
+    Column(
+        "label_key",
+        BigInteger,
+        Computed("hashtextextended(supported_commands::text || labels::text, 0)", persisted=True),
+        nullable=False,
+    ),
 )
 
 devices = Table(
@@ -90,6 +98,17 @@ devices = Table(
     _json("labels"),
     _json("facts"),
     _instant("last_seen_at", nullable=False),
+    # Equal for devices with equal labels of their own, serial aside.
+    Column(
+        "label_key",
+        BigInteger,
+        Computed(
+            "hashtextextended(coalesce(model, '') || chr(31) || coalesce(manufacturer, '') || chr(31)"
+            " || coalesce(android_version, '') || chr(31) || labels::text, 0)",
+            persisted=True,
+        ),
+        nullable=False,
+    ),
     UniqueConstraint("host_id", "serial"),
     _one_of("state", DeviceState),
 )
