@@ -8,6 +8,7 @@ from anyio import CapacityLimiter
 from fastapi import Depends
 from starlette.requests import Request
 
+from control.api.shared_look import SharedLook
 from control.operations.keys import Principal
 from control.operations.plane import Plane
 from control.renewals.renewals import Renewals
@@ -32,6 +33,8 @@ class Edge:
     #: The schema revision that this code needs.
     head_revision: str
     claim_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(CLAIM_THREADS))
+    #: Shared by all claims that wait in this process.
+    shared_look: SharedLook = field(default_factory=SharedLook)
     upload_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(UPLOAD_THREADS))
 
 

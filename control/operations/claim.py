@@ -50,6 +50,12 @@ def claim_assignments(plane: Plane, host_id: UUID, request: ClaimRequest) -> lis
     return assignments_of(plane, look["claimed"])
 
 
+def hosts_with_assignments(plane: Plane) -> frozenset[UUID]:
+    """The hosts for which a claim would find something, whichever device it is for."""
+    with plane.database.statement() as tx:
+        return claims.hosts_with_assignments(tx)
+
+
 def claimed_before(plane: Plane, tx: Transaction, host_id: UUID, claim_id: UUID) -> list[Assignment]:
     """What an earlier request with this claim id was given and still has, in the order of then, renewed."""
     claimed = claims.renew_claim(tx, host_id=host_id, claim_id=claim_id, lease_seconds=plane.timing.lease_seconds)

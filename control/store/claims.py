@@ -101,6 +101,14 @@ def lock_host_that_reports(tx: Transaction, *, host_id: UUID, lease_id: UUID, cl
     )
 
 
+def hosts_with_assignments(tx: Transaction) -> frozenset[UUID]:
+    """Hosts that have not claimed all that is assigned to them."""
+    rows = tx.rows(
+        "SELECT DISTINCT host_id FROM scheduled_tasks WHERE status = 'assigned' AND cancel_requested_at IS NULL"
+    )
+    return frozenset(row["host_id"] for row in rows)
+
+
 def renew_claim(tx: Transaction, *, host_id: UUID, claim_id: UUID, lease_seconds: float) -> list[dict[str, Any]]:
     """What an earlier request with this claim id was given and still has, each lease renewed by its full length."""
     return (
