@@ -1,17 +1,16 @@
 """The floor of every HTTP figure: a handler that decodes a renewal, encodes an answer and does nothing else.
 
-It runs in a process of its own, on the server that Corral runs on, and prints its port once it listens.
+It runs in a process of its own, on the server that Corral runs on, with the same settings.
 """
 
 import sys
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import uvicorn
 
-from control.app.server import api_server
-from control.app.settings import Settings
+from control.app.server import KEEP_ALIVE_SECONDS
+from corral.stack.ports import LOOPBACK
 
 
 class Progress(msgspec.Struct):
@@ -55,8 +54,6 @@ class BareHandler:
     """`POST …/leases/{id}/renew` and `POST …/hosts/{id}/renew`, answered from nothing."""
 
     def __init__(self) -> None:
-        nobody = SimpleNamespace(end_holds=lambda: None)
-        self.state = SimpleNamespace(edge=SimpleNamespace(listener=nobody))
         self._single, self._host = msgspec.json.Decoder(Renewal), msgspec.json.Decoder(HostRenewal)
         self._encode = msgspec.json.Encoder().encode
 
@@ -81,13 +78,18 @@ class BareHandler:
 
 
 def main(port: int) -> None:
-    settings = Settings(
-        database_url="postgresql://nobody@127.0.0.1/nothing",
-        redis_url="redis://127.0.0.1:1/0",
-        artifacts_dir=Path("unused"),
+    # As `control.app.server` has it.
+    uvicorn.run(
+        BareHandler(),
+        host=LOOPBACK,
         port=port,
+        loop="uvloop",
+        http="httptools",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        access_log=False,
+        log_config=None,
+        server_header=False,
     )
-    api_server(BareHandler(), settings).run()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from tests.bench.load_process import Load, LoadProcess, load_process
 from tests.bench.loads import AgainAndAgain, Once, Paced
-from tests.bench.postgres_counters import Written, written, written_since
+from tests.bench.postgres_counters import Written, written_since, written_when_quiet
 from tests.bench.rounds import Sample, in_turns, median_ratio, rate_row, take
 from tests.bench.row import Row
 from tests.bench.seeding import SeededHost, seed_hosts
@@ -117,8 +117,7 @@ class Renewals:
         """What one durable renewal of each lease writes, when a checkpoint is not near."""
         self.stand.run("CHECKPOINT")
         self._single()  # The first write to a page after a checkpoint logs all of it.
-        time.sleep(LEASE_SECONDS / 3)
-        before = written(self.stand)
+        before = written_when_quiet(self.stand)
         renewals = self._single().operations
         cost = written_since(self.stand, before, updates=renewals)
         return {"wal_bytes": cost.wal_bytes / renewals, "row_writes": cost.updates / renewals} | _hot_share(cost)
@@ -126,7 +125,7 @@ class Renewals:
     def _steady_state(self) -> dict[str, float]:
         """Leases that are renewed four times as often as they need to be: how many of it reaches their rows."""
         leases = sum(len(host.lease_ids) for host in self.cached)
-        before = written(self.stand)
+        before = written_when_quiet(self.stand)
         rate = leases * 12 / LEASE_SECONDS
         load = Paced(self.stand.port, single_requests(self.cached, step=0), rate, CONNECTIONS, 2 * LEASE_SECONDS)
         self.load.run(load).must_be_fine()

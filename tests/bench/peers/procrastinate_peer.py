@@ -3,8 +3,8 @@
 import sys
 
 import procrastinate
-from procrastinate import PsycopgConnector, SyncPsycopgConnector
 import psycopg
+from procrastinate import PsycopgConnector, SyncPsycopgConnector
 
 
 def make_app(connector: procrastinate.BaseConnector) -> procrastinate.App:
