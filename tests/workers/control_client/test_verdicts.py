@@ -6,13 +6,22 @@ import uuid
 
 import pytest
 
-from corral.contract.host_protocol import ClaimRequest, Heartbeat, LeaseRenewalRequest, TerminalResultRequest
+from corral.contract.host_protocol import (
+    ClaimRequest,
+    Heartbeat,
+    HeldLease,
+    HostRenewalRequest,
+    LeaseRenewalRequest,
+    TerminalResultRequest,
+)
 from corral.contract.identifiers import uuid7
 from tests.workers.host.far_side import HOST_ID, Dropped, FarSide, Hanging, Lease, Page, problem, renewal
 from workers.control_client.client import ControlClient
 from workers.control_client.verdicts import (
+    CallUnknown,
     CredentialRefused,
     LeaseLost,
+    NotOurs,
     ReportRefused,
     StaleIncarnation,
     Unreachable,
@@ -94,6 +103,25 @@ async def test_a_stale_lease_by_name_is_lost(client, far_side):
     far_side.order("renew", our_problem(409, "stale_lease", lease_id=str(LEASE_ID)))
     with pytest.raises(LeaseLost):
         await renew(client)
+
+
+async def renew_all(client: ControlClient):
+    renewal = HostRenewalRequest(leases=[HeldLease(lease_id=LEASE_ID)], wait_ms=100)
+    return await client.renew_all(renewal, lease_seconds=6)
+
+
+@pytest.mark.parametrize(("status", "code"), [(404, "route_not_found"), (405, "method_not_allowed")])
+async def test_a_call_that_an_older_control_plane_does_not_have_is_unknown(client, far_side, status, code):
+    far_side.order("renew_all", our_problem(status, code))
+    with pytest.raises(CallUnknown):
+        await renew_all(client)
+
+
+@pytest.mark.parametrize("stranger", [Page(404), Page(405), Page(200), STRANGERS["a 404 of another API"]])
+async def test_a_stranger_cannot_say_that_a_call_is_unknown(client, far_side, stranger):
+    far_side.order("renew_all", stranger)
+    with pytest.raises(NotOurs):
+        await renew_all(client)
 
 
 async def test_our_401_refuses_the_credential(client, far_side):
