@@ -40,7 +40,7 @@ def heartbeat(plane: Plane, host_id: UUID, beat: Heartbeat) -> HeartbeatReply:
         ready_before = hosts.ready_serials(tx, host_id) if host["is_online"] else frozenset[str]()
         hosts.note_heartbeat(tx, host_id, beat)
         hosts.note_devices(tx, host_id, beat.devices)
-        lost = _release_former_lives(tx, host_id, beat, host)
+        lost = _release_former_lives(plane, tx, host_id, beat, host)
         has_capacity = bool(hosts.ready_serials(tx, host_id) - ready_before) or (
             host["is_draining"] and not beat.draining
         )
@@ -68,7 +68,7 @@ def mark_silent_hosts_offline(plane: Plane) -> int:
 
 
 def list_hosts(plane: Plane) -> HostList:
-    with plane.database.transaction() as tx:
+    with plane.database.statement() as tx:
         return HostList(hosts=[HostView.model_validate(dict(row)) for row in hosts.hosts(tx)])
 
 
@@ -88,7 +88,7 @@ def request_drain(plane: Plane, host_id: UUID, *, draining: bool) -> HostView:
 
 
 def list_devices(plane: Plane, *, host_id: UUID | None = None) -> DeviceList:
-    with plane.database.transaction() as tx:
+    with plane.database.statement() as tx:
         rows = hosts.devices(tx, host_id=host_id)
         return DeviceList(devices=[DeviceView.model_validate(dict(row)) for row in rows])
 
@@ -100,12 +100,15 @@ def _lock(tx: Transaction, host_id: UUID) -> RowMapping:
     return host
 
 
-def _release_former_lives(tx: Transaction, host_id: UUID, beat: Heartbeat, host: RowMapping) -> list[UUID]:
+def _release_former_lives(
+    plane: Plane, tx: Transaction, host_id: UUID, beat: Heartbeat, host: RowMapping
+) -> list[UUID]:
     if host["incarnation"] in {None, beat.incarnation}:
         return []
     former = leases.end_leases_of_former_lives(tx, host_id=host_id, incarnation=beat.incarnation)
     # Confirmed: the host itself says that the process which ran these tasks is gone.
-    return lose_leases(tx, former, reason="the host's process was restarted during the run", confirmed=True)
+    reason = "the host's process was restarted during the run"
+    return lose_leases(plane, tx, former, reason=reason, confirmed=True)
 
 
 def _host_not_found(host_id: UUID) -> HostNotFound:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from control.artifacts import ArtifactFolder
 from control.domain.suitability import Suitability
+from control.operations.waiting import WaitingReasons
 from control.signals.words import LeaseOf
 from control.store.database import Database
 
@@ -77,3 +78,4 @@ class Plane:
     artifacts: ArtifactFolder
     timing: Timing = field(default_factory=Timing)
     suitability: Suitability = field(default_factory=Suitability)
+    waiting: WaitingReasons = field(default_factory=WaitingReasons)

@@ -8,21 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from control.domain.errors import InvalidPageToken, TaskNotFound
-from control.domain.requirements import device_labels, unmet
 from control.operations.plane import Plane
-from control.operations.views import receipt, task_view
-from control.store import attempts, events, hosts, tasks
+from control.operations.views import receipt_of, task_view
+from control.store import attempts, events, tasks
 from control.store.database import Transaction
-from corral.contract.goals import AGENT_LABEL, GOALS_LABEL
-from corral.contract.history import AttemptList, AttemptView, TaskEventList, TaskEventView
+from corral.contract.history import AttemptList, AttemptView, TaskEventKind, TaskEventList, TaskEventView
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import Requirement, TaskDetail, TaskPage
-
-#: Labels that the author of a goal may never have written.
-_MEANT = {
-    AGENT_LABEL: f"`{AGENT_LABEL}` is the model that the device's host has for goals",
-    GOALS_LABEL: f"`{GOALS_LABEL}` have the devices whose host runs goals",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +48,7 @@ def list_tasks(plane: Plane, filters: TaskFilters, *, page_token: str | None, li
     """
     parameters = filters.parameters()
     before = _read_token(page_token, parameters) if page_token else None
-    with plane.database.snapshot() as tx:
+    with plane.database.statement() as tx:
         conditions = [tasks.TASK_CONDITIONS[name] for name in parameters]
         rows = tasks.list_tasks(tx, conditions, parameters, before=before, limit=limit + 1)
         views = [task_view(row) for row in rows[:limit]]
@@ -70,13 +62,13 @@ def show_task(plane: Plane, task_id: UUID) -> TaskDetail:
     Raises:
         TaskNotFound: there is no such task.
     """
-    with plane.database.snapshot() as tx:
-        return show_task_in(tx, task_id)
+    with plane.database.statement() as tx:
+        return show_task_in(plane, tx, task_id)
 
 
-def show_task_in(tx: Transaction, task_id: UUID) -> TaskDetail:
-    """The same inside a transaction that is open already."""
-    row = tasks.task_detail(tx, task_id)
+def show_task_in(plane: Plane, tx: Transaction, task_id: UUID) -> TaskDetail:
+    """The same on a connection that is open already. All but the reason to wait is read by one statement."""
+    row = tasks.shown_task(tx, task_id)
     if row is None:
         raise task_not_found(task_id)
     requires = [Requirement.model_validate(one) for one in row["requires"]]
@@ -86,8 +78,8 @@ def show_task_in(tx: Transaction, task_id: UUID) -> TaskDetail:
             **row,
             "is_cancelling": row["cancel_requested_at"] is not None,
             "requires": requires,
-            "waiting_reason": waiting_reason(tx, requires) if is_queued else None,
-            "cancellation": receipt(tx, task_id),
+            "waiting_reason": plane.waiting.reason(tx, requires) if is_queued else None,
+            "cancellation": receipt_of({TaskEventKind(fact["kind"]): fact for fact in row["facts"] or ()}),
         }
     )
 
@@ -124,24 +116,6 @@ def must_exist(tx: Transaction, task_id: UUID) -> None:
 
 def task_not_found(task_id: UUID) -> TaskNotFound:
     return TaskNotFound(f"there is no task {task_id}", task_id=str(task_id))
-
-
-def waiting_reason(tx: Transaction, requires: list[Requirement]) -> str:
-    """Why a queued task is on no device yet, in words for whoever waits."""
-    known = [row for row in hosts.devices(tx) if row["state"] != "absent"]
-    if not known:
-        return "no device is known yet: start a host with `corral host`"
-    suiting = [row for row in known if not unmet(requires, device_labels(row))]
-    if not suiting:
-        wanted = ", ".join(requirement.describe() for requirement in requires)
-        meant = "".join(f"; {_MEANT[one.label]}" for one in requires if one.label in _MEANT)
-        return f"none of the {len(known)} known devices has what the task requires: {wanted}{meant}"
-    usable = [row for row in suiting if row["is_online"] and not row["is_draining"]]
-    if not usable:
-        return f"{len(suiting)} devices suit the task, and none of them is online, ready and on a host that takes tasks"
-    if all(row["task_id"] for row in usable):
-        return f"all {len(usable)} devices that suit the task are busy"
-    return "a device is free: the task is about to be assigned"
 
 
 def _token(task_id: UUID, parameters: dict[str, Any]) -> str:

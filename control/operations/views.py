@@ -1,5 +1,6 @@
 """Rows made into contract models, inside the transaction that read them."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +19,11 @@ def task_view(row: RowMapping) -> TaskView:
 
 def receipt(tx: Transaction, task_id: UUID) -> CancellationReceipt | None:
     """The story of the task's cancel request, from the audit trail; None where nobody asked."""
-    facts = cancellation_facts(tx, task_id)
+    return receipt_of(cancellation_facts(tx, task_id))
+
+
+def receipt_of(facts: Mapping[TaskEventKind, Mapping[Any, Any]]) -> CancellationReceipt | None:
+    """The same from events that were read already, by their kind."""
     asked = facts.get(TaskEventKind.CANCEL_REQUESTED)
     if asked is None:
         return None
@@ -44,5 +49,5 @@ def _outcome(*, is_cancelled: bool, is_ended: bool) -> CancellationOutcome:
     return CancellationOutcome.TOO_LATE if is_ended else CancellationOutcome.PENDING
 
 
-def _at(row: RowMapping | None) -> Any:
+def _at(row: Mapping[Any, Any] | None) -> Any:
     return row["at"] if row else None

@@ -6,15 +6,13 @@ from functools import lru_cache
 from typing import Any
 
 import stamina
-from sqlalchemy import Connection, CursorResult, Engine, RowMapping, create_engine, text
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy import Connection, CursorResult, Engine, RowMapping, TextClause, create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from control.store.liveness import look_before_use
 
 #: A request that waits longer than this for a lock is better told so than left hanging.
 LOCK_TIMEOUT_MS = 10_000
-_DIALECT = PGDialect_psycopg()
 _RETRYABLE = frozenset({"40P01", "40001"})  # deadlock_detected, serialization_failure
 
 
@@ -46,8 +44,7 @@ class Transaction:
         return self._run(sql, parameters).rowcount
 
     def _run(self, sql: str, parameters: dict[str, Any]) -> CursorResult[Any]:
-        # As the driver reads it: taking the text apart for each call would cost more than sending it.
-        return self._connection.exec_driver_sql(_for_driver(sql), parameters)
+        return self._connection.execute(_prepared(sql), parameters)
 
     def after_commit(self, action: Callable[[], None]) -> None:
         """Have `action` done after the commit. It must bound its own time and swallow its own errors."""
@@ -132,8 +129,9 @@ def psycopg_url(url: str) -> str:
 
 
 @lru_cache(maxsize=1000)
-def _for_driver(sql: str) -> str:
-    return str(text(sql).compile(dialect=_DIALECT))
+def _prepared(sql: str) -> TextClause:
+    # Taking a statement apart for each call would cost more than sending it.
+    return text(sql)
 
 
 def _is_retryable(error: Exception) -> bool:

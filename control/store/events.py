@@ -22,6 +22,17 @@ class Event:
     details: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
+#: The events that the receipt of a cancel is made of: the request, its way to the host, and the end of the task.
+RECEIPT_KINDS = (
+    TaskEventKind.CANCEL_REQUESTED,
+    TaskEventKind.CANCEL_DELIVERED,
+    TaskEventKind.CANCEL_SEEN,
+    TaskEventKind.DONE,
+    TaskEventKind.FAILED,
+    TaskEventKind.CANCELLED,
+)
+
+
 def record_events(tx: Transaction, events: Sequence[Event], *, actor: str) -> None:
     """Write facts down, in their order. A fact about a cancel that is known already is not written again."""
     if not events:
@@ -65,16 +76,6 @@ def cancellation_facts(tx: Transaction, task_id: UUID) -> dict[TaskEventKind, Ro
         WHERE task_id = :task_id AND kind = ANY(:kinds) ORDER BY event_id
         """,
         task_id=task_id,
-        kinds=list(_RECEIPT_KINDS),
+        kinds=list(RECEIPT_KINDS),
     )
     return {TaskEventKind(row["kind"]): row for row in rows}
-
-
-_RECEIPT_KINDS = (
-    TaskEventKind.CANCEL_REQUESTED,
-    TaskEventKind.CANCEL_DELIVERED,
-    TaskEventKind.CANCEL_SEEN,
-    TaskEventKind.DONE,
-    TaskEventKind.FAILED,
-    TaskEventKind.CANCELLED,
-)

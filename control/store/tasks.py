@@ -1,14 +1,18 @@
 """Tasks: put in, read, listed and purged. Their status is written in `control.store.transitions` alone."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
+from control.store.events import RECEIPT_KINDS
 from control.store.json_text import as_json
 from control.store.transitions import SWEEP_ROWS
+from corral.contract.history import TaskEventKind
 from corral.contract.tasks import TaskSubmission
 
 #: A running task's progress is on its lease, where renewals put it; an ended one's is with the task.
@@ -25,22 +29,43 @@ _DETAIL = f"""
 _FROM = "FROM scheduled_tasks AS task LEFT JOIN leases AS lease USING (task_id)"
 
 
+@dataclass(frozen=True, slots=True)
+class Once:
+    """What makes a submit one that is taken in once: the caller's key, and the hash of what came under it."""
+
+    key_id: str
+    key: str
+    request_hash: bytes
+
+
+_TAKE_KEY = """
+    idempotency AS (
+        INSERT INTO idempotency_keys (key_id, idempotency_key, request_hash, task_id, created_at)
+        VALUES (:key_id, :key, :request_hash, :task_id, corral_now()) ON CONFLICT DO NOTHING RETURNING task_id
+    ),
+"""
+
+
 def insert_task(
-    tx: Transaction, task_id: UUID, submission: TaskSubmission, *, requirement_class: str, actor: str
-) -> None:
-    """A task begins its life, queued."""
-    tx.run(
-        """
-        INSERT INTO scheduled_tasks (
-            task_id, kind, name, status, priority, labels, requires, requirement_class, batch_id, flow, goal,
-            verify, agent, files, env, max_attempts, attempt, timeout_seconds, queue_timeout_seconds, created_at,
-            created_by, queued_at
-        ) VALUES (
-            :task_id, :kind, :name, 'queued', :priority, CAST(:labels AS jsonb), CAST(:requires AS jsonb),
-            :requirement_class, :batch_id, :flow, :goal, :verify, CAST(:agent AS jsonb), CAST(:files AS jsonb),
-            CAST(:env AS jsonb), :max_attempts, 0, :timeout_seconds, :queue_timeout_seconds, corral_now(),
-            :created_by, corral_now()
+    tx: Transaction, task_id: UUID, submission: TaskSubmission, *, requirement_class: str, actor: str, once: Once | None
+) -> datetime | None:
+    """A task begins its life, queued, with the event that says so; None where its key has been taken before."""
+    row = tx.row(
+        f"""
+        WITH {_TAKE_KEY if once else ""} task AS (
+            INSERT INTO scheduled_tasks (
+                task_id, kind, name, status, priority, labels, requires, requirement_class, batch_id, flow, goal,
+                verify, agent, files, env, max_attempts, attempt, timeout_seconds, queue_timeout_seconds, created_at,
+                created_by, queued_at
+            )
+            SELECT :task_id, :kind, :name, 'queued', :priority, CAST(:labels AS jsonb), CAST(:requires AS jsonb),
+                   :requirement_class, :batch_id, :flow, :goal, :verify, CAST(:agent AS jsonb), CAST(:files AS jsonb),
+                   CAST(:env AS jsonb), :max_attempts, 0, CAST(:timeout_seconds AS integer),
+                   CAST(:queue_timeout_seconds AS integer), corral_now(), :created_by, corral_now()
+            {"FROM idempotency" if once else ""} RETURNING task_id, created_at, created_by
         )
+        INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
+        SELECT task_id, created_at, '{TaskEventKind.QUEUED}', 0, created_by, '{{}}' FROM task RETURNING at
         """,
         task_id=task_id,
         kind=submission.kind.value,
@@ -60,6 +85,23 @@ def insert_task(
         timeout_seconds=submission.timeout_seconds,
         queue_timeout_seconds=submission.queue_timeout_seconds,
         created_by=actor,
+        **({"key_id": once.key_id, "key": once.key, "request_hash": once.request_hash} if once else {}),
+    )
+    return row["at"] if row else None
+
+
+def shown_task(tx: Transaction, task_id: UUID) -> RowMapping | None:
+    """Everything about one task and, as a list in `facts`, the events that the receipt of its cancel is made of."""
+    return tx.row(
+        f"""
+        SELECT {_DETAIL}, (
+            SELECT jsonb_agg(jsonb_build_object('at', at, 'kind', kind, 'actor', actor, 'details', details)
+                             ORDER BY event_id)
+            FROM task_events AS event WHERE event.task_id = task.task_id AND event.kind = ANY(:receipt_kinds)
+        ) AS facts {_FROM} WHERE task.task_id = :task_id
+        """,
+        task_id=task_id,
+        receipt_kinds=list(RECEIPT_KINDS),
     )
 
 
@@ -171,22 +213,6 @@ def find_idempotency_key(tx: Transaction, *, key_id: str, key: str) -> RowMappin
         """,
         key_id=key_id,
         key=key,
-    )
-
-
-def insert_idempotency_key(tx: Transaction, *, key_id: str, key: str, request_hash: bytes, task_id: UUID) -> bool:
-    """Take the key; False where somebody took it in the same moment."""
-    return bool(
-        tx.run(
-            """
-            INSERT INTO idempotency_keys (key_id, idempotency_key, request_hash, task_id, created_at)
-            VALUES (:key_id, :key, :request_hash, :task_id, corral_now()) ON CONFLICT DO NOTHING
-            """,
-            key_id=key_id,
-            key=key,
-            request_hash=request_hash,
-            task_id=task_id,
-        )
     )
 
 
