@@ -5,7 +5,8 @@ from uuid import UUID
 
 import structlog
 
-from workers.assignment.shared_renewal import JoinedLease, SharedRenewal
+from workers.assignment.joined_lease import JoinedLease
+from workers.assignment.shared_renewal import SharedRenewal
 from workers.assignment.unknown_leases import UnknownLeases
 from workers.clock import Clock
 from workers.control_client.client import ControlClient

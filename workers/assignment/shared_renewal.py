@@ -12,19 +12,18 @@ be settled together is settled by each lease alone.
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import UUID
 
 import structlog
 
 from corral.contract.host_protocol import (
     MAX_LEASES_IN_A_RENEWAL,
-    HeldLease,
     HostRenewalRequest,
     HostRenewalResponse,
     RenewedLease,
 )
 from corral.contract.problems import ProblemCode
+from workers.assignment.joined_lease import JoinedLease, Member
 from workers.assignment.renewal_pace import CATCH_UP_HOLD_MS, SharedPace, retry_seconds
 from workers.clock import Clock, pause
 from workers.control_client.client import ControlClient
@@ -36,31 +35,11 @@ JOINING_SECONDS = 0.02
 log = structlog.get_logger()
 
 
-class JoinedLease(Protocol):
-    """What one lease says in a shared request, and hears from its answer."""
-
-    lease_id: UUID
-    lease_seconds: float
-
-    def held(self) -> HeldLease: ...
-
-    def believe(self, entry: RenewedLease, *, sent_at: float, held_ms: int) -> bool:
-        """Trust the lease and obey the cancel. True if that is news, which the control plane must be told."""
-        ...
-
-
-@dataclass(eq=False, slots=True)
-class _Member:
-    lease: JoinedLease
-    #: Settled when the lease is to go on alone: after how many seconds, or None if it is lost.
-    parted: asyncio.Future[float | None]
-
-
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """One request: for whom, and when it was sent."""
 
-    members: Mapping[UUID, _Member]
+    members: Mapping[UUID, Member]
     lease_seconds: float
     sent_at: float
 
@@ -84,7 +63,7 @@ class SharedRenewal:
         self._on_call_unknown = on_call_unknown
         self._on_other_leases = on_other_leases
         self._pace = SharedPace(clock)
-        self._members: dict[UUID, _Member] = {}
+        self._members: dict[UUID, Member] = {}
         self._is_needed = asyncio.Event()
         self._has_joined = asyncio.Event()
         self._never = asyncio.Event()
@@ -99,7 +78,7 @@ class SharedRenewal:
         Raises:
             LeaseLost: the control plane said so of this lease.
         """
-        member = _Member(lease, asyncio.get_running_loop().create_future())
+        member = Member(lease, asyncio.get_running_loop().create_future())
         self._members[lease.lease_id] = member
         self._is_needed.set()
         if not lease.held().cancel_seen:
@@ -127,19 +106,18 @@ class SharedRenewal:
         self._has_joined.clear()
         try:
             reply = await self._answer(asked)
+            if reply is not None:
+                return self._give(reply, asked)
+            self._pace.cut()
         except CallUnknown:
             self._on_call_unknown()
+            self._part(*members.values())
         except Exception as error:
             self._pace.fail()
             log.warning("lease.renewal_failed", leases=len(members), error=str(error), exc_info=_traceback(error))
             if _will_pass(error):
                 return retry_seconds(lease_seconds)
-        else:
-            if reply is None:
-                self._pace.cut()
-                return 0
-            return self._give(reply, asked)
-        self._part(*members.values())
+            self._part(*members.values())
         return 0
 
     async def _answer(self, asked: _Asked) -> HostRenewalResponse | None:
@@ -182,14 +160,14 @@ class SharedRenewal:
             has_news=has_news,
         )
 
-    def _tell(self, member: _Member, entry: RenewedLease, *, sent_at: float, held_ms: int) -> bool:
+    def _tell(self, member: Member, entry: RenewedLease, *, sent_at: float, held_ms: int) -> bool:
         """True if the answer came early because of this lease. Each can be the cause of that only twice."""
-        if member.parted.done():
-            return entry.status == "stale"
         if entry.status == "stale":
             self._leave(member)
-            member.parted.set_result(None)
+            member.lose()
             return True
+        if member.parted.done():
+            return False
         if entry.lease_remaining_ms <= 0:
             # An entry without its time extends nothing.
             self._part(member)
@@ -199,15 +177,12 @@ class SharedRenewal:
             self._part(member, wait_seconds=0)
         return has_news
 
-    def _part(self, *members: _Member, wait_seconds: float | None = None) -> None:
-        """Let these leases ask alone, after a pause unless it is said how long."""
+    def _part(self, *members: Member, wait_seconds: float | None = None) -> None:
         for member in members:
             self._leave(member)
-            if not member.parted.done():
-                pause_seconds = retry_seconds(member.lease.lease_seconds) if wait_seconds is None else wait_seconds
-                member.parted.set_result(pause_seconds)
+            member.part(wait_seconds=wait_seconds)
 
-    def _leave(self, member: _Member) -> None:
+    def _leave(self, member: Member) -> None:
         if self._members.get(member.lease.lease_id) is member:
             del self._members[member.lease.lease_id]
         if not self._members:
