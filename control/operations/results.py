@@ -25,7 +25,6 @@ from corral.contract.host_protocol import (
     TerminalResultResponse,
 )
 from corral.contract.identifiers import uuid7
-from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import Requirement
 from corral.failpoints import failpoint
 
@@ -80,9 +79,10 @@ def _record_and_claim(
     if host["incarnation"] == claim.incarnation:
         if host["has_claimed"] or task is None:
             claimed = claimed_before(plane, tx, host_id, claim.claim_id)
-        else:
+        elif _cause(report) is not FailureCause.INFRASTRUCTURE:
+            # A device or host that has just failed under a run is given no other in the same breath.
             claimed = _next_assignment(plane, tx, host, claim)
-    if task and (task["status"] == TaskStatus.QUEUED or not claimed):
+    if task and not claimed:
         ring_for_capacity(plane, tx)
     return answer.model_copy(update={"claimed": claim_reply(claimed, held_ms=0)})
 
