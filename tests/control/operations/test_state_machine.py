@@ -8,7 +8,15 @@ from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, settings, strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
 
 from control.artifacts import ArtifactFolder
 from control.domain.errors import CancelNotRequested, StaleLease
@@ -18,6 +26,7 @@ from control.operations.plane import Plane
 from control.operations.reap import reap_expired_leases
 from control.store.database import Database
 from corral.contract.host_protocol import Assignment
+from corral.contract.identifiers import uuid7
 from corral.contract.task_status import TaskStatus
 from tests.control.fleet import Fleet, RecordedRings, RecordedWakeups
 
@@ -30,6 +39,7 @@ class Expected:
 
     status: TaskStatus
     max_attempts: int
+    priority: int = 0
     attempt: int = 0
     is_cancelling: bool = False
     was_asked: bool = False
@@ -68,7 +78,7 @@ class LifeOfTasks(RuleBasedStateMachine):
     @rule(target=tasks, max_attempts=st.integers(1, 3), priority=st.integers(-1, 1))
     def submit(self, max_attempts: int, priority: int) -> UUID:
         task_id = self.fleet.submit(max_attempts=max_attempts, priority=priority)
-        self.model[task_id] = Expected(Status.QUEUED, max_attempts)
+        self.model[task_id] = Expected(Status.QUEUED, max_attempts, priority)
         return task_id
 
     @rule()
@@ -86,11 +96,19 @@ class LifeOfTasks(RuleBasedStateMachine):
         assignment = self.host.claim()
         assert (assignment is None) == (not possible)
         if assignment is not None:
-            expected = self.model[assignment.task_id]
-            expected.become(Status.DISPATCHED)
-            expected.attempt += 1
-            assert assignment.attempt == expected.attempt
+            self._is_dispatched(assignment)
         return assignment
+
+    @rule(target=claims)
+    def claim_for_all_devices(self) -> Any:
+        possible = [one for one in self.model.values() if one.status is Status.ASSIGNED and not one.is_cancelling]
+        claim_id = uuid7()
+        claimed = self.host.claim_several(claim_id=claim_id)
+        assert len(claimed) == len(possible)
+        for assignment in claimed:
+            self._is_dispatched(assignment)
+        assert [one.lease_id for one in self.host.claim_several(claim_id=claim_id)] == [one.lease_id for one in claimed]
+        return multiple(*claimed)
 
     @rule(assignment=claims)
     def renew(self, assignment: Assignment | None) -> None:
@@ -149,6 +167,24 @@ class LifeOfTasks(RuleBasedStateMachine):
             else:
                 expected.become(Status(outcome))
 
+    @rule(target=claims, assignment=consumes(claims), outcome=st.sampled_from(["done", "failed"]))
+    def report_and_claim(self, assignment: Assignment | None, outcome: str) -> Any:
+        if assignment is None or not self._is_current(assignment):
+            return multiple()
+        queued = [(-one.priority, task) for task, one in self.model.items() if one.status is Status.QUEUED]
+        report = {"status": outcome, "next_claim": self.host.claim_request(assignment.device_serial).model_dump()}
+        answers = [self.host.report(assignment, **report) for _ in range(2)]
+        assert [answer.status for answer in answers] == ["recorded", "already_recorded"]
+        self.model[assignment.task_id].become(Status(outcome))
+        first, again = (answer.claimed.assignment for answer in answers)
+        assert (first and first.lease_id) == (again and again.lease_id)
+        assert (first and first.task_id) == (min(queued)[1] if queued else None)
+        if first is None:
+            return multiple()
+        self.model[first.task_id].become(Status.ASSIGNED)
+        self._is_dispatched(first)
+        return first
+
     @rule(assignment=claims)
     def lose_the_host(self, assignment: Assignment | None) -> None:
         if assignment is None or not self._is_current(assignment):
@@ -180,6 +216,12 @@ class LifeOfTasks(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.database.close()
         self.folder.cleanup()
+
+    def _is_dispatched(self, assignment: Assignment) -> None:
+        expected = self.model[assignment.task_id]
+        expected.become(Status.DISPATCHED)
+        expected.attempt += 1
+        assert assignment.attempt == expected.attempt
 
     def _is_current(self, assignment: Assignment) -> bool:
         expected = self.model[assignment.task_id]
