@@ -8,12 +8,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from control.store.transitions import request_cancel
+from tests.bench.load import LoadResult
 from tests.bench.load_process import LoadProcess, load_process
-from tests.bench.loads import Paced, Sighting, UntilMarked
+from tests.bench.loads import Paced, UntilMarked
 from tests.bench.renewals import host_request, single_requests
 from tests.bench.row import Row, percentiles_ms
 from tests.bench.seeding import SeededHost, seed_hosts
@@ -30,7 +31,7 @@ OUTAGE_CANCELS = scaled(120, least=10)
 USUAL_LEASE_SECONDS = 30.0
 #: What Redis does not shorten must be waited for, so the outages are measured with short leases.
 SHORT_LEASE_SECONDS = 3.0
-#: What the breaker, the listener and the jobs need to come back.
+#: What the breaker, the listener and the jobs need to come back; and what the first renewals of all take.
 RECOVERY_SECONDS = 4.0
 HOLD_MS = 25_000
 MARK = b'"cancel_requested":true'
@@ -41,20 +42,20 @@ Cancel = Callable[[UUID], object]
 def run() -> list[Row]:
     with stand() as made, load_process() as held, load_process() as others:
         fleet = seed_hosts(made, HOSTS, devices=DEVICES, busy=True)
-        # One host that renews often enough for every lease of it to live.
-        loaded = seed_hosts(made, max(1, int(LOAD_PER_SECOND * SHORT_LEASE_SECONDS / 6)), devices=1, busy=True)
-        trial = Trial(made, held, others, fleet, single_requests(loaded, step=0))
-        trial.start_control_plane(USUAL_LEASE_SECONDS)
-        rows = [trial.row("cancel_usual", trial.over_http, USUAL_CANCELS)]
-        trial.start_control_plane(SHORT_LEASE_SECONDS)
-        rows.append(trial.row("cancel_marks_lost", trial.without_a_word, OUTAGE_CANCELS))
-        with _frozen(made):
-            rows.append(trial.row("cancel_redis_frozen", trial.over_http, OUTAGE_CANCELS))
-        time.sleep(RECOVERY_SECONDS)
-        with _stopped(made):
-            rows.append(trial.row("cancel_redis_stopped", trial.over_http, OUTAGE_CANCELS))
-        time.sleep(RECOVERY_SECONDS)
-        return [*rows, trial.row("cancel_redis_back", trial.over_http, OUTAGE_CANCELS)]
+        loaded = seed_hosts(made, round(LOAD_PER_SECOND * USUAL_LEASE_SECONDS / 3) // 16, devices=16, busy=True)
+        trial = Trial(made, held, others, fleet, loaded)
+        with trial.under_load(USUAL_LEASE_SECONDS):
+            trial.cancel("cancel_usual", trial.over_http, USUAL_CANCELS)
+        with trial.under_load(SHORT_LEASE_SECONDS):
+            trial.cancel("cancel_marks_lost", trial.without_a_word, OUTAGE_CANCELS)
+            with _frozen(made):
+                trial.cancel("cancel_redis_frozen", trial.over_http, OUTAGE_CANCELS)
+            time.sleep(RECOVERY_SECONDS)
+            with _stopped(made):
+                trial.cancel("cancel_redis_stopped", trial.over_http, OUTAGE_CANCELS)
+            time.sleep(RECOVERY_SECONDS)
+            trial.cancel("cancel_redis_back", trial.over_http, OUTAGE_CANCELS)
+        return trial.rows
 
 
 @dataclass
@@ -63,17 +64,42 @@ class Trial:
     held: LoadProcess
     others: LoadProcess
     fleet: Sequence[SeededHost]
-    other_renewals: Sequence[bytes]
+    loaded: Sequence[SeededHost]
+    rows: list[Row] = field(default_factory=list[Row])
+    #: Of one control plane: when each host's cancel was sent, by the host's number, for each name of a row.
+    sent_at: dict[str, dict[int, float]] = field(default_factory=dict[str, dict[int, float]])
     lease_seconds: float = USUAL_LEASE_SECONDS
     #: The hosts before this one have had their cancel.
     first: int = 0
 
-    def start_control_plane(self, lease_seconds: float) -> None:
-        self.lease_seconds = lease_seconds
+    @contextmanager
+    def under_load(self, lease_seconds: float) -> Iterator[None]:
+        """A fresh control plane with leases of that length, while all hosts hold and others renew."""
+        self.lease_seconds, self.sent_at = lease_seconds, {}
         pace = {"CORRAL_LEASE_SECONDS": str(lease_seconds), "CORRAL_LONGEST_ACTION_SECONDS": "1"}
-        self.stand.start_api(**pace)
+        api = self.stand.start_api(**pace)
+        api.wait_until(lambda: api.has_said("wakeups.connected"))
+        # Each of them a little later than it is due, so that every one goes to Postgres.
+        count = round(LOAD_PER_SECOND * lease_seconds / 3 * 1.05)
+        renewals = single_requests(self.loaded, step=0)[:count]
+        self.held.start(UntilMarked(self.stand.port, *self._held_requests(), MARK))
+        self.others.start(Paced(self.stand.port, renewals, LOAD_PER_SECOND, connections=64))
         self.stand.start_jobs(**pace)
-        self.stand.programs["api"].wait_until(lambda: self.stand.programs["api"].has_said("wakeups.connected"))
+        time.sleep(RECOVERY_SECONDS)
+        yield
+        others, seen = self.others.stop(), self.held.stop()
+        self.rows += [self._row(name, sent_at, others, seen) for name, sent_at in self.sent_at.items()]
+
+    def cancel(self, name: str, cancel: Cancel, count: int) -> None:
+        """Cancel a task of one host after the other, and wait until the last has had the time to hear of it."""
+        sent_at = self.sent_at[name] = dict[int, float]()
+        begins_at = time.monotonic()
+        for index in range(count):
+            time.sleep(max(0.0, begins_at + index / CANCELS_PER_SECOND - time.monotonic()))
+            sent_at[self.first] = time.monotonic()
+            cancel(self.fleet[self.first].task_ids[0])
+            self.first += 1
+        time.sleep(min(self.lease_seconds / 3 + 1, 3))
 
     def over_http(self, task_id: UUID) -> object:
         with Client(self.stand.port) as client:
@@ -86,48 +112,32 @@ class Trial:
         plane.database.close()
         return changed
 
-    def row(self, name: str, cancel: Cancel, count: int) -> Row:
-        leases = self._leases()
-        self.held.start(UntilMarked(self.stand.port, *self._held_requests(), MARK))
-        self.others.start(Paced(self.stand.port, self.other_renewals, LOAD_PER_SECOND, connections=64))
-        time.sleep(self.lease_seconds / 3 if self.lease_seconds == SHORT_LEASE_SECONDS else 2.0)
-        sent_at = self._cancel_one_by_one(cancel, count)
-        time.sleep(min(self.lease_seconds / 3 + 1, 3))
-        others, seen = self.others.stop(), self.held.stop()
-        seconds = self._latencies(sent_at, seen.told)
-        self.first += count
-        request = percentiles_ms(others.latencies)["p99_ms"]
-        bound = self.lease_seconds / 3 * 1000 + request
-        figures = percentiles_ms(seconds)
-        return Row(
-            f"{name}_{len(self.fleet)}_held",
-            figures
-            | {"floor": "a third of the lease and a request", "floor_ms": bound, "ratio": figures["max_ms"] / bound}
-            | {"cancels": count, "unseen": count - len(seconds), "leases_lost": leases - self._leases()}
-            | {"renewals_per_second": others.operations / others.seconds, "renewal_p99_ms": request}
-            | {"refused": sum(others.statuses.values()) + sum(seen.statuses.values())},
-        )
-
     def _held_requests(self) -> tuple[list[bytes], list[bytes]]:
         knowing = [host_request(host, wait_ms=HOLD_MS, seen=host.lease_ids[0]) for host in self.fleet]
         unknowing = [host_request(host, wait_ms=HOLD_MS) for host in self.fleet[self.first :]]
         return knowing[: self.first] + unknowing, knowing
 
-    def _cancel_one_by_one(self, cancel: Cancel, count: int) -> dict[int, float]:
-        sent_at: dict[int, float] = {}
-        begins_at = time.monotonic()
-        for index in range(count):
-            time.sleep(max(0.0, begins_at + index / CANCELS_PER_SECOND - time.monotonic()))
-            number = self.first + index
-            sent_at[number] = time.monotonic()
-            cancel(self.fleet[number].task_ids[0])
-        return sent_at
+    def _row(self, name: str, sent_at: dict[int, float], others: LoadResult, seen: LoadResult) -> Row:
+        seconds = [sight.at - sent_at[sight.number] for sight in seen.told if sight.number in sent_at]
+        request_ms = percentiles_ms(others.latencies)["p99_ms"]
+        bound_ms = self.lease_seconds / 3 * 1000 + request_ms
+        figures = percentiles_ms(seconds)
+        return Row(
+            f"{name}_{len(self.fleet)}_held",
+            figures
+            | {"floor": "L/3 and a request", "floor_ms": bound_ms, "ratio": figures["max_ms"] / bound_ms}
+            | {"cancels": len(sent_at), "unseen": len(sent_at) - len(seconds), "leases_lost": self._lost()}
+            | {"renewals_per_second": others.operations / others.seconds, "renewal_p99_ms": request_ms}
+            | {"refused": sum(others.statuses.values()) + sum(seen.statuses.values())},
+        )
 
-    def _latencies(self, sent_at: dict[int, float], seen: Sequence[Sighting]) -> list[float]:
-        return [sighting.at - sent_at[sighting.number] for sighting in seen if sighting.number in sent_at]
-
-    def _leases(self) -> int:
-        return self.stand.value("SELECT count(*) FROM leases")
+    def _lost(self) -> int:
+        """No lease of those that hold has ended: nobody has reported a result."""
+        mine = [lease_id for host in self.fleet for lease_id in host.lease_ids]
+        with self.stand.connection() as connection:
+            row = connection.execute("SELECT count(*) FROM leases WHERE lease_id = ANY(%s)", [mine]).fetchone()
+        assert row is not None
+        return len(mine) - row[0]
 
 
 @contextmanager
