@@ -1,6 +1,7 @@
 """Decide for hosts that do not report: expired leases and assignments that nobody claims."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from sqlalchemy import RowMapping
@@ -8,27 +9,48 @@ from sqlalchemy import RowMapping
 from control.operations.assign import ring_for_capacity
 from control.operations.cadence import API, api_gap_seconds
 from control.operations.plane import Plane, Timing
-from control.store import attempts, job_runs, leases, transitions
+from control.signals.words import LeaseOf
+from control.store import job_runs, leases, transitions
 from control.store.database import Transaction, retried_on_deadlock
-from corral.contract.cancellation import StoppedBy
-from corral.contract.history import AttemptStatus
+
+#: So many leases are decided in one transaction. Their rows are locked meanwhile, for some hundredths of a second: a
+#: late report or renewal of theirs waits for no longer.
+REAPED_TOGETHER = 200
+#: A pass ends after this; what is left is for the next one.
+LONGEST_PASS_SECONDS = 60.0
 
 
-@retried_on_deadlock
 def reap_expired_leases(plane: Plane) -> int:
     """End leases that nobody renewed: cancelled where asked, else queued while attempts are left, else failed.
 
     It acts only when the run has stopped by its host's own guard for sure, and when hosts have had the chance to
-    renew: after an outage of the API the fleet reports first.
+    renew: after an outage of the API the fleet reports first. It goes on, some leases in a transaction, until none is
+    left.
     """
+    started_at = time.monotonic()
     with plane.database.transaction() as tx:
+        if not _may_judge(tx, plane.timing):
+            return 0
+        expired = leases.expired_leases(tx, expired_for_seconds=plane.timing.reap_after_seconds)
+    reaped = 0
+    for first in range(0, len(expired), REAPED_TOGETHER):
+        if time.monotonic() - started_at > LONGEST_PASS_SECONDS:
+            break
+        reaped += _reap(plane, expired[first : first + REAPED_TOGETHER])
+    return reaped
+
+
+@retried_on_deadlock
+def _reap(plane: Plane, lease_ids: Sequence[UUID]) -> int:
+    with plane.database.transaction() as tx:
+        # Judged again: the API may have gone while the leases before these were decided.
         if not _may_judge(tx, plane.timing) or not job_runs.try_lock(tx, job_runs.Lock.REAP_EXPIRED_LEASES):
             return 0
-        expired = leases.end_expired_leases(tx, expired_for_seconds=plane.timing.reap_after_seconds)
-        lose_leases(tx, expired, reason="its lease expired: the host was not heard of", confirmed=False)
-        if expired:
+        lost = leases.end_expired_leases(tx, lease_ids, expired_for_seconds=plane.timing.reap_after_seconds)
+        lose_leases(plane, tx, lost, reason="its lease expired: the host was not heard of", confirmed=False)
+        if lost:
             ring_for_capacity(plane, tx)
-    return len(expired)
+    return len(lost)
 
 
 @retried_on_deadlock
@@ -43,22 +65,16 @@ def release_unclaimed_assignments(plane: Plane) -> int:
     return len(released)
 
 
-def lose_leases(tx: Transaction, lost: Iterable[RowMapping], *, reason: str, confirmed: bool) -> list[UUID]:
-    """Decide the tasks of leases that were just taken away, in the order of their ids; answers those tasks."""
-    changed: list[UUID] = []
-    for lease in sorted(lost, key=lambda row: row["task_id"]):
-        task = transitions.leave_device(
-            tx,
-            task_id=lease["task_id"],
-            lease_id=lease["lease_id"],
-            reason=reason,
-            actor="reaper",
-            stopped_by=StoppedBy.REAPER,
-            confirmed=confirmed,
-        )
-        attempts.end_attempt(tx, lease["lease_id"], AttemptStatus.EXPIRED, failure_reason=reason)
-        changed += [task["task_id"]] if task else []
-    return changed
+def lose_leases(
+    plane: Plane, tx: Transaction, lost: Iterable[RowMapping], *, reason: str, confirmed: bool
+) -> list[UUID]:
+    """Decide the tasks of leases that were just taken away, and tell so after the commit; answers those tasks."""
+    ended = [LeaseOf(lease["host_id"], lease["lease_id"]) for lease in lost]
+    if not ended:
+        return []
+    tx.after_commit(lambda: plane.wakeups.tell_leases_ended(ended))
+    changed = transitions.lose(tx, [lease.lease_id for lease in ended], reason=reason, confirmed=confirmed)
+    return [row["task_id"] for row in changed]
 
 
 def _may_judge(tx: Transaction, timing: Timing) -> bool:

@@ -8,34 +8,6 @@ from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
 from control.store.json_text import as_json
-from corral.contract.history import AttemptStatus, FailureCause
-
-
-def end_attempt(
-    tx: Transaction,
-    lease_id: UUID,
-    status: AttemptStatus,
-    *,
-    cause: FailureCause | None = None,
-    failure_reason: str | None = None,
-    result: dict[str, Any] | None = None,
-    report: dict[str, Any] | None = None,
-) -> None:
-    """End the attempt of a lease, with what its host reported where it did."""
-    tx.run(
-        """
-        UPDATE task_attempts
-        SET status = :status, finished_at = corral_now(), cause = :cause, failure_reason = :failure_reason,
-            result = CAST(:result AS jsonb), report = CAST(:report AS jsonb)
-        WHERE lease_id = :lease_id AND status = 'dispatched'
-        """,
-        lease_id=lease_id,
-        status=status,
-        cause=cause,
-        failure_reason=failure_reason,
-        result=as_json(result),
-        report=as_json(report),
-    )
 
 
 def attempt_by_lease(

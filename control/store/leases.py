@@ -9,19 +9,18 @@ from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
 from control.store.json_text import as_json
-from control.store.transitions import SWEEP_ROWS
 
 #: Ids come as one text each, which is a tenth of what binding an array of them costs the API.
 _RENEW = """
     WITH renewal AS (
         SELECT * FROM unnest(
-            CAST(string_to_array(:lease_ids, ',') AS uuid[]), CAST(string_to_array(:holders, ',') AS uuid[]),
-            CAST(string_to_array(:seen, ',') AS boolean[])
+            CAST(string_to_array(%(lease_ids)s, ',') AS uuid[]), CAST(string_to_array(%(holders)s, ',') AS uuid[]),
+            CAST(string_to_array(%(seen)s, ',') AS boolean[])
         ) WITH ORDINALITY AS renewal (lease_id, host_id, cancel_seen, place)
     ), renewed AS (
         UPDATE leases AS lease
-        SET expires_at = corral_now() + make_interval(secs => :lease_seconds),
-            progress = coalesce(CAST(:progress AS jsonb) -> CAST(lease.lease_id AS text), lease.progress)
+        SET expires_at = corral_now() + make_interval(secs => %(lease_seconds)s),
+            progress = coalesce(CAST(%(progress)s AS jsonb) -> CAST(lease.lease_id AS text), lease.progress)
         FROM renewal, scheduled_tasks AS task
         WHERE lease.lease_id = renewal.lease_id AND lease.host_id = renewal.host_id AND task.task_id = lease.task_id
         RETURNING renewal.place, renewal.cancel_seen, lease.host_id, lease.task_id, lease.attempt, lease.expires_at,
@@ -45,7 +44,7 @@ _RENEW = """
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, CAST(other.host_id AS text), CAST(other.lease_id AS text)
     FROM leases AS other
-    WHERE other.host_id = ANY(CAST(string_to_array(:hosts_to_check, ',') AS uuid[]))
+    WHERE other.host_id = ANY(CAST(string_to_array(%(hosts_to_check)s, ',') AS uuid[]))
         AND NOT EXISTS (SELECT 1 FROM renewal WHERE renewal.lease_id = other.lease_id)
 """
 _LEASE = (
@@ -105,16 +104,32 @@ def renew_lease(
     )
 
 
-def end_expired_leases(tx: Transaction, *, expired_for_seconds: float) -> Sequence[RowMapping]:
-    """Take away the leases that ended at least that long ago, some at a time, in the order of their ids."""
+def expired_leases(tx: Transaction, *, expired_for_seconds: float) -> list[UUID]:
+    """The leases that ended at least that long ago, in the order of their ids: a look without a lock."""
+    return tx.value(
+        """
+        SELECT coalesce(array_agg(lease_id ORDER BY lease_id), '{}') FROM leases
+        WHERE expires_at < corral_now() - make_interval(secs => :seconds)
+        """,
+        seconds=expired_for_seconds,
+    )
+
+
+def end_expired_leases(
+    tx: Transaction, lease_ids: Sequence[UUID], *, expired_for_seconds: float
+) -> Sequence[RowMapping]:
+    """Take away those of these leases that ended at least that long ago and that nobody else is deciding about."""
     return tx.rows(
         f"""
         DELETE FROM leases AS lease WHERE lease.lease_id = ANY(ARRAY(
-            SELECT lease_id FROM leases WHERE expires_at < corral_now() - make_interval(secs => :seconds)
-            ORDER BY lease_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
+            SELECT lease_id FROM leases
+            WHERE lease_id = ANY(CAST(:lease_ids AS uuid[]))
+                AND expires_at < corral_now() - make_interval(secs => :seconds)
+            ORDER BY lease_id FOR UPDATE SKIP LOCKED
         ))
         RETURNING {_LEASE}
         """,
+        lease_ids=list(lease_ids),
         seconds=expired_for_seconds,
     )
 

@@ -322,26 +322,41 @@ def _of_report(lease_id: UUID, host_id: UUID, ending: Ending) -> dict[str, Any]:
     }
 
 
-def leave_device(
-    tx: Transaction, *, task_id: UUID, lease_id: UUID, reason: str, actor: str, stopped_by: StoppedBy, confirmed: bool
-) -> RowMapping | None:
-    """dispatched → cancelled, queued or failed, when the run ended without a result of its own."""
-    row = tx.row(
+def lose(tx: Transaction, lease_ids: Sequence[UUID], *, reason: str, confirmed: bool) -> Sequence[RowMapping]:
+    """dispatched → cancelled, queued or failed, for the tasks of leases that were just taken away; attempts expire.
+
+    `confirmed`: the runs have stopped for sure.
+    """
+    return tx.rows(
         f"""
-        UPDATE scheduled_tasks AS task SET {_LEFT_THE_DEVICE}
-        WHERE task.task_id = :task_id AND task.lease_id = :lease_id AND task.status = 'dispatched'
-        {_CHANGED}
+        WITH changed AS (
+            UPDATE scheduled_tasks AS task SET {_LEFT_THE_DEVICE}
+            WHERE task.lease_id = ANY(CAST(:lease_ids AS uuid[])) AND task.status = 'dispatched'
+                AND task.task_id = ANY(ARRAY(
+                    SELECT task.task_id FROM task_attempts AS attempt JOIN scheduled_tasks AS task USING (task_id)
+                    WHERE attempt.lease_id = ANY(CAST(:lease_ids AS uuid[]))
+                    ORDER BY task.task_id FOR NO KEY UPDATE OF task
+                ))
+            {_CHANGED}
+        ), expired AS (
+            UPDATE task_attempts
+            SET status = 'expired', finished_at = corral_now(), cause = NULL, failure_reason = :reason, result = NULL,
+                report = NULL
+            WHERE lease_id = ANY(CAST(:lease_ids AS uuid[])) AND status = 'dispatched'
+        ), told AS (
+            INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
+            SELECT task_id, corral_now(), 'task.' || CASE status WHEN 'queued' THEN 'requeued' ELSE status END, attempt,
+                   'reaper',
+                   jsonb_build_object('reason', CAST(:reason AS text), 'attempts_left', max_attempts - attempt)
+                       || CASE status WHEN 'cancelled' THEN CAST(:of_cancel AS jsonb) ELSE '{{}}' END
+            FROM changed
+        )
+        SELECT task_id FROM changed
         """,
-        task_id=task_id,
-        lease_id=lease_id,
+        lease_ids=list(lease_ids),
         reason=reason,
+        of_cancel=as_json({"stopped_by": StoppedBy.REAPER, "confirmed": confirmed}),
     )
-    if row is not None:
-        details: dict[str, Any] = {"reason": reason, "attempts_left": row["max_attempts"] - row["attempt"]}
-        if row["status"] == TaskStatus.CANCELLED:
-            details |= {"stopped_by": stopped_by, "confirmed": confirmed}
-        record_events(tx, [_event(row, _EVENT_OF[TaskStatus(row["status"])], details)], actor=actor)
-    return row
 
 
 def release_unclaimed(tx: Transaction, *, assigned_longer_than_seconds: float) -> Sequence[RowMapping]:

@@ -11,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 from control.domain.errors import CancelNotRequested, StaleLease
 from control.operations.cancels import settle_cancels
 from control.operations.hosts import mark_silent_hosts_offline
+from control.operations.plane import Plane
 from control.operations.reap import lose_leases, reap_expired_leases, release_unclaimed_assignments
 from control.operations.tasks import list_attempts
 from control.store import leases, transitions
@@ -30,8 +31,10 @@ def elsewhere() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def reap_in(tx: Transaction) -> None:
-    lose_leases(tx, leases.end_expired_leases(tx, expired_for_seconds=0), reason="expired", confirmed=False)
+def reap_in(plane: Plane, tx: Transaction) -> None:
+    expired = leases.expired_leases(tx, expired_for_seconds=0)
+    lost = leases.end_expired_leases(tx, expired, expired_for_seconds=0)
+    lose_leases(plane, tx, lost, reason="expired", confirmed=False)
 
 
 def test_a_restarted_host_that_meets_the_reaper_finds_its_lease_decided_once(
@@ -41,7 +44,7 @@ def test_a_restarted_host_that_meets_the_reaper_finds_its_lease_decided_once(
     assignment = fleet.running(host)
     fleet.expire(assignment)
     with database.transaction() as tx:
-        reap_in(tx)
+        reap_in(fleet.plane, tx)
         restarted = elsewhere.submit(host.restart)
         until_somebody_waits(database)
     restarted.result(10)
@@ -56,7 +59,7 @@ def test_the_reaper_passes_over_leases_that_a_restarted_host_is_giving_up(fleet:
     with database.transaction() as tx:
         former = leases.end_leases_of_former_lives(tx, host_id=host.host_id, incarnation=uuid7())
         assert reap_expired_leases(fleet.plane) == 0
-        lose_leases(tx, former, reason="restarted", confirmed=True)
+        lose_leases(fleet.plane, tx, former, reason="restarted", confirmed=True)
     assert reap_expired_leases(fleet.plane) == 0
     assert fleet.kinds(assignment.task_id).count("requeued") == 1
 
@@ -68,7 +71,7 @@ def test_a_renewal_and_a_report_that_wait_for_the_reaper_are_told_that_the_lease
     assignment = fleet.running(host)
     fleet.expire(assignment)
     with database.transaction() as tx:
-        reap_in(tx)
+        reap_in(fleet.plane, tx)
         late = [elsewhere.submit(host.renew, assignment), elsewhere.submit(host.report, assignment, "done")]
         until_somebody_waits(database)
     for one in late:
@@ -102,7 +105,7 @@ def test_a_cancel_that_meets_the_reaper_before_its_commit_reaches_the_requeued_t
     assignment = fleet.running(host)
     fleet.expire(assignment)
     with database.transaction() as tx:
-        reap_in(tx)
+        reap_in(fleet.plane, tx)
         cancelled = elsewhere.submit(fleet.cancel, assignment.task_id)
         until_somebody_waits(database)
     assert cancelled.result(10).task_status is TaskStatus.CANCELLED
