@@ -41,7 +41,7 @@ def _renewing_plane(settings: Settings, plane: Plane) -> Plane:
         settings.database_url.get_secret_value(),
         pool_size=1,
         application_name="corral renewals",
-        has_generic_plans=True,
+        is_for_one_thread=True,
     )
     return replace(plane, database=database)
 

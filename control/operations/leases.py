@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy.exc import DBAPIError
+
 from control.domain.errors import StaleLease
 from control.metrics import CANCEL_HOP_SECONDS
 from control.operations.plane import Plane
@@ -30,7 +32,6 @@ class RenewedLeases:
     others: dict[str, list[UUID]] = field(default_factory=dict[str, list[UUID]])
 
 
-@retried_on_deadlock
 def renew_leases(plane: Plane, renewals: Sequence[Renewal], *, hosts_to_check: Iterable[str] = ()) -> RenewedLeases:
     """Extend leases by their full length; a pending cancel is said every time until the task has ended.
 
@@ -38,10 +39,11 @@ def renew_leases(plane: Plane, renewals: Sequence[Renewal], *, hosts_to_check: I
     """
     places = _places(renewals)
     distinct = [_merged(renewals, places[key]) for key in sorted(places)]
-    with plane.database.statement() as tx:
-        rows = leases.renew_leases(
-            tx, distinct, lease_seconds=plane.timing.lease_seconds, hosts_to_check=hosts_to_check
-        )
+    try:
+        rows = _rows(plane, distinct, hosts_to_check)
+    except DBAPIError:
+        # A deadlock, or a server that was restarted under a connection that is kept: renewing twice does no harm.
+        rows = _rows_after_failure(plane, distinct, hosts_to_check)
     failpoint("renew.committed")
     renewed = RenewedLeases([None] * len(renewals))
     for place, expires_at, cancel_age_seconds, new_facts, host_id, lease_id in rows:
@@ -59,6 +61,15 @@ def renew_leases(plane: Plane, renewals: Sequence[Renewal], *, hosts_to_check: I
 
 def stale_lease(lease_id: UUID | str) -> StaleLease:
     return StaleLease(f"lease {lease_id} has ended; stop the run and claim again", lease_id=str(lease_id))
+
+
+def _rows(plane: Plane, renewals: Sequence[Renewal], hosts_to_check: Iterable[str]) -> Sequence[tuple[Any, ...]]:
+    lease_seconds = plane.timing.lease_seconds
+    with plane.database.statement() as tx:
+        return leases.renew_leases(tx, renewals, lease_seconds=lease_seconds, hosts_to_check=hosts_to_check)
+
+
+_rows_after_failure = retried_on_deadlock(_rows)
 
 
 def _places(renewals: Sequence[Renewal]) -> dict[tuple[str, str], list[int]]:

@@ -28,8 +28,8 @@ class Transaction:
         return self._run(sql, parameters).mappings().all()
 
     def plain_rows(self, sql: str, /, **parameters: Any) -> Sequence[tuple[Any, ...]]:
-        """The same as tuples, for the one statement that answers with thousands of rows a second."""
-        return self._run(sql, parameters).all()
+        """Tuples, for what runs all the time: the statement goes to the driver as it is, with `%(name)s` for values."""
+        return self._connection.exec_driver_sql(sql, parameters).all()
 
     def row(self, sql: str, /, **parameters: Any) -> RowMapping | None:
         """The only row of a statement, or None where its condition met no row."""
@@ -59,19 +59,22 @@ class Transaction:
 class Database:
     """A pool of connections. Make it in the process that uses it: it must not cross a fork."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, is_for_one_thread: bool = False) -> None:
         self._engine = engine
+        self._is_for_one_thread = is_for_one_thread
+        self._kept: Connection | None = None
         self._statements = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
 
     @classmethod
-    def connect(cls, url: str, *, pool_size: int, application_name: str, has_generic_plans: bool = False) -> "Database":
+    def connect(cls, url: str, *, pool_size: int, application_name: str, is_for_one_thread: bool = False) -> "Database":
         """Open a pool; `url` as `postgresql://user:password@host:port/name`.
 
-        `has_generic_plans` is for a pool whose few statements run so often that planning each time would show.
+        `is_for_one_thread` is for a thread that runs a few single statements all the time: their connection is kept
+        between them, and their plans too.
         """
         options = f"-c lock_timeout={LOCK_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000"
-        if has_generic_plans:
+        if is_for_one_thread:
             options += " -c plan_cache_mode=force_generic_plan"
         engine = create_engine(
             psycopg_url(url),
@@ -92,7 +95,7 @@ class Database:
             },
         )
         look_before_use(engine)
-        return cls(engine)
+        return cls(engine, is_for_one_thread=is_for_one_thread)
 
     @contextmanager
     def transaction(self) -> Generator[Transaction]:
@@ -105,10 +108,21 @@ class Database:
     @contextmanager
     def statement(self) -> Generator[Transaction]:
         """For single statements, each its own transaction: one trip to Postgres where `transaction` takes three."""
-        with self._statements.connect() as connection:
+        with self._kept_connection() if self._is_for_one_thread else self._statements.connect() as connection:
             transaction = Transaction(connection)
             yield transaction
         transaction.committed()
+
+    @contextmanager
+    def _kept_connection(self) -> Generator[Connection]:
+        connection = self._kept = self._kept or self._statements.connect()
+        try:
+            yield connection
+        except BaseException:
+            # It may be dead. The next statement takes another.
+            self._kept = None
+            connection.close()
+            raise
 
     @contextmanager
     def snapshot(self) -> Generator[Transaction]:
@@ -117,6 +131,8 @@ class Database:
             yield Transaction(connection)
 
     def close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
         self._engine.dispose()
 
 
