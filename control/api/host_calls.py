@@ -19,6 +19,7 @@ from control.api.edge import TheEdge, ThePlane
 from control.api.strict_route import TolerantRoute
 from control.operations.hosts import heartbeat, register_host
 from control.operations.results import record_task_result
+from control.renewals.renewals import CallerGone
 from control.store.leases import Renewal
 from corral.contract.host_protocol import (
     Heartbeat,
@@ -63,13 +64,16 @@ async def renew_all(
     edge: TheEdge, http: Request, host_id: NamedHost, request: HostRenewalRequest
 ) -> HostRenewalResponse:
     """Held for up to `wait_ms`, and answered early when one of the leases is cancelled or lost."""
-    renewed = await edge.renewals.renew_host(
-        str(host_id),
-        [_renewal(held.lease_id, host_id, held) for held in request.leases],
-        wait_seconds=request.wait_ms / 1000,
-        received_at=http.state.received_at,
-        is_gone=http.is_disconnected,
-    )
+    try:
+        renewed = await edge.renewals.renew_host(
+            str(host_id),
+            [_renewal(held.lease_id, host_id, held) for held in request.leases],
+            wait_seconds=request.wait_ms / 1000,
+            received_at=http.state.received_at,
+            is_gone=http.is_disconnected,
+        )
+    except CallerGone:
+        raise ClientDisconnect from None
     return HostRenewalResponse.model_validate(to_builtins(renewed))
 
 

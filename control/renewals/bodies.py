@@ -13,7 +13,8 @@ from corral.contract.host_protocol import MAX_LEASES_IN_A_RENEWAL, MAX_RENEWAL_H
 LEASE_ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 _LeaseId = Annotated[str, msgspec.Meta(pattern=f"^{LEASE_ID}$", max_length=36)]
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+#: More than 64 bits would be read as a number all the same, and refused behind.
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class Progress(msgspec.Struct):

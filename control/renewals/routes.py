@@ -36,6 +36,7 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_BODY_BYTES = 256 * 1024
 
 _ADDRESS = re.compile(rf"/internal/v1/(?:leases/({LEASE_ID})|hosts/({LEASE_ID}))/renew")
+_SANE_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/=+-]{1,128}")
 _HEADERS = [
     (b"content-type", b"application/json"),
     (b"cache-control", b"no-store"),
@@ -81,8 +82,8 @@ class RenewalRoutes:
             return
         lease_id, host_id = address.groups()
         received_at = time.monotonic()
-        body = await _body(receive)
         try:
+            body = await _body(receive)
             if lease_id is not None:
                 answer = await self._renew_one(lease_id, headers.host_id, body)
             elif host_id == headers.host_id:
@@ -133,6 +134,8 @@ class RenewalRoutes:
             elif name == b"content-length":
                 has_length = value.isdigit() and len(value) < 10 and int(value) <= MAX_BODY_BYTES  # noqa: PLR2004
             elif name == b"x-request-id":
+                if not _SANE_REQUEST_ID.fullmatch(value):
+                    return None
                 request_id = value
         return _Headers(str(host_id), request_id) if host_id is not None and is_json and has_length else None
 
@@ -143,7 +146,7 @@ def _decoded(read: Callable[[bytes], Any], body: bytes) -> Any | None:
         return None
     try:
         return read(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
@@ -158,6 +161,8 @@ async def _body(receive: Receive) -> bytes:
     while message.get("more_body", False):
         message = await receive()
         body += message.get("body", b"")
+    if message["type"] == "http.disconnect":
+        raise CallerGone
     return body
 
 
