@@ -10,6 +10,7 @@ The place is taken before the first look, so news that comes between look and wa
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from control.metrics import RENEWALS
@@ -18,7 +19,7 @@ from control.operations.plane import Plane
 from control.renewals.bodies import HostRenewed, Renewed, RenewedLease
 from control.renewals.coalescer import Coalescer
 from control.renewals.durable import Ask, Durable, DurableRenewals
-from control.renewals.held import HeldRenewals, Hold
+from control.renewals.held import HeldRenewals
 from control.renewals.known import DURABLE_SHARE, KnownLeases, Vouched
 from control.signals.lease_cache import CachedLease, LeaseCache, LeaseName
 from control.signals.listener import WakeupListener
@@ -38,6 +39,14 @@ _answered_by_redis = RENEWALS.labels("redis")
 
 class CallerGone(Exception):
     """Nobody waits for this answer any more; nothing was renewed for it."""
+
+
+class _Looked(NamedTuple):
+    """What was known of all leases of a request, by a look that began then; nothing where Postgres has to be asked."""
+
+    began_at: float
+    vouched: list[Vouched] | None
+    can_hold_next: bool
 
 
 class Renewals:
@@ -108,12 +117,13 @@ class Renewals:
             CallerGone: the host does not listen any more, so it gets no lease extended.
             NotReady: too many renewals wait.
         """
-        vouched = await self._held_vouched(host_id, renewals, until=received_at + wait_seconds)
+        looked = await self._hold(host_id, renewals, until=received_at + wait_seconds)
         if await is_gone():
             raise CallerGone
-        held_ms = int((time.monotonic() - received_at) * 1000)
-        if vouched is not None:
-            return self._still_good(renewals, vouched, held_ms=held_ms)
+        # Counted up to the look: what the answer takes from there on must not make a lease longer.
+        held_ms = int((looked.began_at - received_at) * 1000)
+        if looked.vouched is not None:
+            return self._still_good(renewals, looked, held_ms=held_ms)
         durable = await self._renew(Ask(host_id, renewals, is_whole_host=True))
         return self._renewed(renewals, durable, held_ms=held_ms)
 
@@ -127,19 +137,23 @@ class Renewals:
         await self._looks.close()
         self._cache.close()
 
-    async def _held_vouched(self, host_id: str, renewals: Sequence[Renewal], *, until: float) -> list[Vouched] | None:
+    async def _hold(self, host_id: str, renewals: Sequence[Renewal], *, until: float) -> _Looked:
         if self._held.is_full:
-            return None
+            return await self._look_at(renewals, can_hold_next=False)
         with self._held.hold(host_id) as hold:
-            while (vouched := await self._vouch_all(renewals)) is not None:
-                limit_seconds = min(until - time.monotonic(), *(one.due_seconds for one in vouched))
-                if limit_seconds <= 0 or self._must_answer(hold):
+            while (looked := await self._look_at(renewals)).vouched is not None:
+                limit_seconds = min(until - time.monotonic(), *(one.due_seconds for one in looked.vouched))
+                if limit_seconds <= 0 or self._listener.is_ending:
                     break
+                if hold.is_over:
+                    # Two that take turns at the one place of their host must not do so in a loop.
+                    return looked._replace(can_hold_next=False)
                 await hold.wait(limit_seconds)
-        return vouched
+        return looked
 
-    def _must_answer(self, hold: Hold) -> bool:
-        return hold.is_over or self._listener.is_ending
+    async def _look_at(self, renewals: Sequence[Renewal], *, can_hold_next: bool = True) -> _Looked:
+        began_at = time.monotonic()
+        return _Looked(began_at, await self._vouch_all(renewals), can_hold_next)
 
     async def _vouch_all(self, renewals: Sequence[Renewal]) -> list[Vouched] | None:
         """What is known of all of them; None where Postgres has to be asked about one, and so about all."""
@@ -159,18 +173,19 @@ class Renewals:
             return False
         names = [(renewals[place].host_id, renewals[place].lease_id) for place in unknown]
         for place, cached in zip(unknown, await self._looks.ask(names, size=len(names)), strict=True):
-            vouched[place] = self._by_redis(cached, cancel_seen=renewals[place].cancel_seen)
+            vouched[place] = self._by_redis(cached)
         _answered_by_redis.inc(len(unknown))
         return all(vouched[place] is not None for place in unknown)
 
-    def _by_redis(self, cached: CachedLease | None, *, cancel_seen: bool) -> Vouched | None:
-        if cached is None or (cached.is_cancelled and not cancel_seen):
+    def _by_redis(self, cached: CachedLease | None) -> Vouched | None:
+        # Whatever says cancel is read from Postgres.
+        if cached is None or cached.is_cancelled:
             return None
         remaining_seconds = cached.remaining_ms / 1000
         due_seconds = remaining_seconds - self._lease_seconds * (1 - DURABLE_SHARE)
         if due_seconds <= 0:
             return None
-        return Vouched(remaining_seconds, due_seconds, cached.expires_at, cached.is_cancelled)
+        return Vouched(remaining_seconds, due_seconds, cached.expires_at, is_cancelled=False)
 
     def _look_up(self, questions: list[Sequence[LeaseName]]) -> list[list[CachedLease | None]]:
         found = iter(self._cache.look([name for names in questions for name in names]))
@@ -198,15 +213,14 @@ class Renewals:
             cancel_requested=vouched.is_cancelled,
         )
 
-    def _still_good(self, renewals: Sequence[Renewal], vouched: list[Vouched], *, held_ms: int) -> HostRenewed:
-        # The remaining time is counted from now, and so from the end of the hold.
+    def _still_good(self, renewals: Sequence[Renewal], looked: _Looked, *, held_ms: int) -> HostRenewed:
         leases = [
             RenewedLease(
                 "renewed", one.lease_id, known.expires_at, int(known.remaining_seconds * 1000), known.is_cancelled
             )
-            for one, known in zip(renewals, vouched, strict=True)
+            for one, known in zip(renewals, looked.vouched or (), strict=True)
         ]
-        return HostRenewed(leases=leases, held_ms=held_ms, renew_after_ms=0)
+        return HostRenewed(leases, held_ms, renew_after_ms=0 if looked.can_hold_next else self._poll_ms())
 
     def _renewed(self, renewals: Sequence[Renewal], durable: Durable, *, held_ms: int) -> HostRenewed:
         lease_ms = round(self._lease_seconds * 1000)
