@@ -8,6 +8,8 @@ from workers.control_client.client import ANSWER_SHARE
 #: Two renewals in a row may fail before a third is too late.
 LONGEST_WAIT_SHARE = 1 / 3
 RETRY_SHARE = 1 / 12
+#: Just short of a third, where the control plane writes: what it then writes is the progress of a moment ago.
+HOLD_SHARE = 3 / 10
 #: No answer can make a host ask more often than this.
 SHORTEST_WAIT_SHARE = 1 / 60
 #: Asks for an answer now, in the way of held requests: it says whether the next one will be held.
@@ -39,7 +41,7 @@ class SharedPace:
             self._must_catch_up = True
         if self._must_catch_up:
             return CATCH_UP_HOLD_MS
-        return min(round(lease_seconds * LONGEST_WAIT_SHARE * 1000), MAX_RENEWAL_HOLD_MS)
+        return min(round(lease_seconds * HOLD_SHARE * 1000), MAX_RENEWAL_HOLD_MS)
 
     def cut(self) -> None:
         """The request was given up for one that asks for more leases."""
@@ -53,12 +55,17 @@ class SharedPace:
     def seconds_after_answer(
         self, *, sent_at: float, renew_after_ms: int, lease_seconds: float, has_news: bool
     ) -> float:
-        """How long to wait after an answer. `has_news`: it had to come early, whatever was asked."""
+        """How long to wait after an answer.
+
+        `has_news`: it had to come early, and no other can come because of the same. More news may have come by now, so
+        there is no wait then, whatever the answer says.
+        """
         was_catch_up, self._must_catch_up, self._cut_since = self._must_catch_up, False, None
         shortest_seconds = lease_seconds * SHORTEST_WAIT_SHARE
-        answered_after_seconds = self._clock() - sent_at
-        is_at_once = not has_news and not was_catch_up and answered_after_seconds < shortest_seconds
-        # One may come at its durable point by chance. Two in a row are a control plane that does not hold.
+        is_at_once = not has_news and not was_catch_up and self._clock() - sent_at < shortest_seconds
+        # One may come at once by chance. Two in a row are a control plane that does not hold.
         least_seconds = shortest_seconds if is_at_once and self._was_answered_at_once else 0.0
         self._was_answered_at_once = is_at_once
+        if has_news:
+            return 0
         return min(max(renew_after_ms / 1000, least_seconds), lease_seconds * LONGEST_WAIT_SHARE)

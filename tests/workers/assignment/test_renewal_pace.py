@@ -30,8 +30,8 @@ def bench() -> Bench:
     return Bench()
 
 
-def test_a_request_may_be_held_for_a_third_of_a_lease_and_never_longer_than_the_contract_allows(bench):
-    assert bench.hold_ms == 10_000
+def test_a_request_may_be_held_until_shortly_before_a_third_of_a_lease_and_never_longer_than_the_contract_allows(bench):
+    assert bench.hold_ms == 9_000
     assert bench.pace.hold_ms(300.0) == MAX_RENEWAL_HOLD_MS
 
 
@@ -44,7 +44,9 @@ def test_a_control_plane_that_answers_everything_at_once_is_not_asked_in_a_busy_
 
 
 def test_news_may_follow_each_other_closely(bench):
-    assert [bench.answered(after_seconds=0.01, has_news=True) for _ in range(4)] == [0.0] * 4
+    """A control plane may ask for a pause then, for a host that did not take the news in."""
+    waits = [bench.answered(after_seconds=0.01, renew_after_ms=1_500, has_news=True) for _ in range(4)]
+    assert waits == [0.0] * 4
 
 
 def test_a_control_plane_that_cannot_hold_says_when_to_come_again(bench):
@@ -57,7 +59,7 @@ def test_a_request_that_came_to_nothing_is_followed_by_one_that_is_not_held(benc
     bench.pace.fail()
     assert bench.hold_ms == CATCH_UP_HOLD_MS
     assert bench.answered(after_seconds=0.01) == 0.0
-    assert bench.hold_ms == 10_000
+    assert bench.hold_ms == 9_000
 
 
 def test_leases_that_keep_joining_cannot_keep_the_others_from_their_answer(bench):
@@ -66,7 +68,7 @@ def test_leases_that_keep_joining_cannot_keep_the_others_from_their_answer(bench
         holds.append(bench.hold_ms)
         bench.now += 0.1
         bench.pace.cut()
-    assert set(holds[:50]) == {10_000}
+    assert set(holds[:50]) == {9_000}
     assert set(holds[52:]) == {CATCH_UP_HOLD_MS}
     bench.answered(after_seconds=0.01)
-    assert bench.hold_ms == 10_000
+    assert bench.hold_ms == 9_000
