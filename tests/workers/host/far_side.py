@@ -82,7 +82,9 @@ class FarSide:
         self.calls: list[Call] = []
         self.tasks: list[Task] = []
         self.leases: dict[str, Lease] = {}
-        self.claims: dict[str, dict[str, Any]] = {}
+        self.claims: dict[str, list[dict[str, Any]]] = {}
+        #: An older control plane does not.
+        self.claims_with_reports = False
         self.artifacts: dict[str, bytes] = {}
         self.expired: list[str] = []
         self.always: dict[str, Any] = {}
@@ -219,41 +221,46 @@ class FarSide:
         }
 
     async def _claim(self, call: Call, reader: asyncio.StreamReader) -> tuple[int, Any]:
-        began, claim_id = time.monotonic(), call.body["claim_id"]
+        began = time.monotonic()
         while True:
             held_ms = int((time.monotonic() - began) * 1000)
-            if claim_id in self.claims:
-                return 200, self._claimed_again(claim_id, held_ms)
-            if task := next((task for task in self.tasks if self._fits(task, call)), None):
-                self.tasks.remove(task)
-                return 200, self._claimed(task, call, held_ms)
+            if claimed := self._claimed(call.body, held_ms):
+                return 200, claimed
             if held_ms >= call.body["wait_ms"] or self._stop.is_set() or reader.at_eof():
                 return 200, {"assignment": None, "held_ms": held_ms}
             await asyncio.sleep(0.005)
 
-    def _fits(self, task: Task, call: Call) -> bool:
-        free = call.body["free_devices"]
-        return bool(free) and (task.serial is None or task.serial in free)
+    def _claimed(self, claim: dict[str, Any], held_ms: int) -> dict[str, Any] | None:
+        claim_id, free = claim["claim_id"], list(claim["free_devices"])
+        if claim_id not in self.claims:
+            given = []
+            for task in list(self.tasks):
+                if free and len(given) < claim["max_assignments"] and task.serial in {None, *free}:
+                    self.tasks.remove(task)
+                    serial = task.serial or free[0]
+                    free.remove(serial)
+                    given.append(self._dispatched(task, serial))
+            if not given:
+                return None
+            self.claims[claim_id] = given
+        first, *further = [self._as_it_is_now(given) for given in self.claims[claim_id]]
+        return {"assignment": first, "further_assignments": further, "held_ms": held_ms}
 
-    def _claimed(self, task: Task, call: Call, held_ms: int) -> dict[str, Any]:
+    def _dispatched(self, task: Task, serial: str) -> dict[str, Any]:
         lease = Lease(
             lease_id=str(uuid.uuid4()),
             task_id=task.task_id,
-            serial=task.serial or call.body["free_devices"][0],
+            serial=serial,
             expires_at=time.monotonic() + self.lease_seconds,
             cancel_requested=task.cancel_requested,
         )
         self.leases[lease.lease_id] = lease
-        reply = {"assignment": assignment(lease, self.lease_seconds) | task.more, "held_ms": held_ms}
-        self.claims[call.body["claim_id"]] = reply
-        return reply
+        return assignment(lease, self.lease_seconds) | task.more
 
-    def _claimed_again(self, claim_id: str, held_ms: int) -> dict[str, Any]:
-        given = self.claims[claim_id]["assignment"]
+    def _as_it_is_now(self, given: dict[str, Any]) -> dict[str, Any]:
         lease = self.leases[given["lease_id"]]
         remaining_ms = int((lease.expires_at - time.monotonic()) * 1000)
-        fresh = {"lease_remaining_ms": remaining_ms, "cancel_requested": lease.cancel_requested}
-        return {"assignment": given | fresh, "held_ms": held_ms}
+        return given | {"lease_remaining_ms": remaining_ms, "cancel_requested": lease.cancel_requested}
 
     async def _renew(self, call: Call, _reader: Any) -> tuple[int, Any]:
         lease = self._live(call.subject)
@@ -306,15 +313,22 @@ class FarSide:
         lease = self.leases.get(call.subject)
         if lease is None or (lease.is_ended and lease.result is None):
             return problem(409, "stale_lease", lease_id=call.subject)
+        result = {name: value for name, value in call.body.items() if name != "next_claim"}
         if lease.result is not None:
-            if lease.result != call.body:
+            if lease.result != result:
                 return problem(409, "result_conflict", lease_id=call.subject)
-            return 200, self._recorded(lease, "already_recorded")
+            return 200, self._recorded(lease, "already_recorded") | self._with_report(call)
         if call.body["status"] == "cancelled" and not lease.cancel_requested:
             return problem(409, "cancel_not_requested", lease_id=call.subject)
         # Fenced by the lease's name and not by its expiry: until somebody ends a lease, its result is welcome.
-        lease.result, lease.is_ended = call.body, True
-        return 200, self._recorded(lease, "recorded")
+        lease.result, lease.is_ended = result, True
+        return 200, self._recorded(lease, "recorded") | self._with_report(call)
+
+    def _with_report(self, call: Call) -> dict[str, Any]:
+        claim = call.body.get("next_claim")
+        if claim is None or not self.claims_with_reports:
+            return {}
+        return {"claimed": self._claimed(claim, 0) or {"assignment": None, "held_ms": 0}}
 
     async def _artifact(self, call: Call, _reader: Any) -> tuple[int, Any]:
         _, name = call.subject.split("/")
