@@ -4,13 +4,15 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import httpx
 import pytest
 
+from control.operations.plane import Plane
 from control.signals.listener import WakeupListener
 from tests.control.api.calls import DEADLINE_SECONDS, CallingHost, raw_claim, until
-from tests.control.fleet import Fleet
+from tests.control.fleet import Fleet, RecordedWakeups
 
 
 @pytest.fixture
@@ -85,6 +87,48 @@ def test_an_abandoned_poll_claims_nothing(
     until(lambda: not waiting(listener, host))
     assert api.get(f"/v1/tasks/{task_id}", headers=user).json()["status"] == "assigned"
     assert host.claim().json()["assignment"]["task_id"] == str(task_id)
+
+
+def test_held_claims_find_what_no_wake_up_told_them_of(
+    api: httpx.Client,
+    listener: WakeupListener,
+    plane: Plane,
+    background: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("control.signals.listener.RECHECK_SECONDS", 0.2)
+    hosts = [CallingHost.enrol(api) for _ in range(3)]
+    until(lambda: connected(api))
+    polls = [background.submit(host.claim, wait_ms=25_000) for host in hosts]
+    until(lambda: all(waiting(listener, host) for host in hosts))
+    deaf = Fleet(replace(plane, wakeups=RecordedWakeups()))
+    tasks = {str(deaf.submit()) for _ in hosts}
+    assert deaf.assign() == 3
+    answers = [poll.result(DEADLINE_SECONDS).json() for poll in polls]
+    assert {answer["assignment"]["task_id"] for answer in answers} == tasks
+
+
+def test_a_claim_for_several_devices_is_answered_with_several_tasks(api: httpx.Client, fleet: Fleet):
+    host = CallingHost.enrol(api)
+    host.beat(devices=[{"serial": serial, "state": "ready"} for serial in ("A", "B")])
+    tasks = [str(fleet.submit()) for _ in range(2)]
+    fleet.assign()
+    answer = host.claim(free_devices=["A", "B"], max_assignments=2).json()
+    assert [answer["assignment"]["task_id"], answer["further_assignments"][0]["task_id"]] == tasks
+
+
+def test_the_answer_to_a_report_carries_the_next_task(api: httpx.Client, fleet: Fleet):
+    host = CallingHost.enrol(api)
+    fleet.submit()
+    fleet.assign()
+    lease_id = host.claim().json()["assignment"]["lease_id"]
+    task_id = fleet.submit()
+    claim = host.claim_body(wait_ms=25_000)
+    first, again = (host.report(lease_id, "done", next_claim=claim).json() for _ in range(2))
+    assert (first["status"], again["status"]) == ("recorded", "already_recorded")
+    assert first["claimed"]["assignment"]["task_id"] == str(task_id)
+    assert first["claimed"]["assignment"]["lease_id"] == again["claimed"]["assignment"]["lease_id"]
+    assert host.report(first["claimed"]["assignment"]["lease_id"], "done").json()["claimed"] is None
 
 
 def test_thirty_held_claims_leave_the_other_calls_their_threads(
