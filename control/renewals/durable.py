@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from typing import NamedTuple
 
@@ -29,8 +28,7 @@ class Ask(NamedTuple):
     is_whole_host: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Durable:
+class Durable(NamedTuple):
     """What Postgres said. `cancelled` has an entry for each renewal: None where the lease has ended."""
 
     renewed_at: float

@@ -3,7 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 #: The part of a lease after which Postgres is asked again, whatever is known.
 DURABLE_SHARE = 1 / 3
@@ -11,8 +11,7 @@ DURABLE_SHARE = 1 / 3
 REMEMBERED_NEWS_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Vouched:
+class Vouched(NamedTuple):
     """There is nothing new about a lease: it lasts for `remaining_seconds`, and Postgres is due in `due_seconds`."""
 
     remaining_seconds: float
@@ -21,8 +20,7 @@ class Vouched:
     is_cancelled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     host_id: str
     #: Before the statement that renewed it was sent.
     renewed_at: float

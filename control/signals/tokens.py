@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
 #: What a lost revocation costs at most while the channel is connected.
-HEARING_SECONDS = 60.0
+HEARING_SECONDS = 300.0
 #: The same while it is not: no revocation could be heard.
 DEAF_SECONDS = 2.0
 #: Some MB. A process with more callers looks into Postgres for the oldest of them once more.

@@ -1,8 +1,7 @@
 """Live leases: one narrow row each, which only a claim and an accepted renewal ever extend."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import RowMapping
@@ -52,8 +51,7 @@ _LEASE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Renewal:
+class Renewal(NamedTuple):
     """What a host says of one of its leases. The ids are text: thousands of them pass here every second."""
 
     lease_id: str
