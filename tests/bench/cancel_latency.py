@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from control.store.database import Database
 from control.store.transitions import request_cancel
 from tests.bench.load import LoadResult
 from tests.bench.load_process import LoadProcess, load_process
@@ -43,7 +44,7 @@ def run() -> list[Row]:
     with stand() as made, load_process() as held, load_process() as others:
         fleet = seed_hosts(made, HOSTS, devices=DEVICES, busy=True)
         loaded = seed_hosts(made, round(LOAD_PER_SECOND * USUAL_LEASE_SECONDS / 3) // 16, devices=16, busy=True)
-        trial = Trial(made, held, others, fleet, loaded)
+        trial = Trial(made, held, others, fleet, loaded, made.open_plane().database)
         with trial.under_load(USUAL_LEASE_SECONDS):
             trial.cancel("cancel_usual", trial.over_http, USUAL_CANCELS)
         with trial.under_load(SHORT_LEASE_SECONDS):
@@ -55,6 +56,7 @@ def run() -> list[Row]:
                 trial.cancel("cancel_redis_stopped", trial.over_http, OUTAGE_CANCELS)
             time.sleep(RECOVERY_SECONDS)
             trial.cancel("cancel_redis_back", trial.over_http, OUTAGE_CANCELS)
+        trial.database.close()
         return trial.rows
 
 
@@ -65,6 +67,8 @@ class Trial:
     others: LoadProcess
     fleet: Sequence[SeededHost]
     loaded: Sequence[SeededHost]
+    #: Of a process that tells nobody what it commits.
+    database: Database
     rows: list[Row] = field(default_factory=list[Row])
     #: Of one control plane: when each host's cancel was sent, by the host's number, for each name of a row.
     sent_at: dict[str, dict[int, float]] = field(default_factory=dict[str, dict[int, float]])
@@ -82,9 +86,9 @@ class Trial:
         # Each of them a little later than it is due, so that every one goes to Postgres.
         count = round(LOAD_PER_SECOND * lease_seconds / 3 * 1.05)
         renewals = single_requests(self.loaded, step=0)[:count]
+        self.stand.start_jobs(**pace)
         self.held.start(UntilMarked(self.stand.port, *self._held_requests(), MARK))
         self.others.start(Paced(self.stand.port, renewals, LOAD_PER_SECOND, connections=64))
-        self.stand.start_jobs(**pace)
         time.sleep(RECOVERY_SECONDS)
         yield
         others, seen = self.others.stop(), self.held.stop()
@@ -106,11 +110,8 @@ class Trial:
             return client.ask(post(f"/v1/tasks/{task_id}/cancel", "{}", token=self.stand.api_key))
 
     def without_a_word(self, task_id: UUID) -> object:
-        plane = self.stand.open_plane(pool_size=1)
-        with plane.database.transaction() as tx:
-            changed = request_cancel(tx, task_id, actor="key:bench", reason=None)
-        plane.database.close()
-        return changed
+        with self.database.transaction() as tx:
+            return request_cancel(tx, task_id, actor="key:bench", reason=None)
 
     def _held_requests(self) -> tuple[list[bytes], list[bytes]]:
         knowing = [host_request(host, wait_ms=HOLD_MS, seen=host.lease_ids[0]) for host in self.fleet]

@@ -1,6 +1,6 @@
 """From the submit to the host that has the task, with a thousand idle hosts on long polls and a queue behind it.
 
-The queue is of tasks that nobody can run, or of tasks for devices that are all busy; it must make no difference.
+The queue is of tasks for hosts that are away, or that are there and have no device free; it must make no difference.
 """
 
 import time
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tests.bench.load_process import LoadProcess, load_process
 from tests.bench.loads import Sighting
 from tests.bench.row import Row, percentiles_ms
-from tests.bench.seeding import SeededHost, seed_hosts, seed_queue
+from tests.bench.seeding import SeededHost, put_online, seed_hosts, seed_queue
 from tests.bench.sizes import scaled
 from tests.bench.stand import Stand, stand
 from tests.bench.wire import Client, post
@@ -25,21 +25,22 @@ WARM_UP_SUBMITS = 10
 #: For the first long polls to be there, and for what a seeding left behind.
 SETTLE_SECONDS = 2.0
 
-QUEUES = {"not_matching": "nobody", "matching": "busy"}
+QUEUED_FOR = "busy"
 
 
 def run() -> list[Row]:
     rows: list[Row] = []
-    for kind, pool in QUEUES.items():
-        with stand() as made, load_process() as load:
-            idle = seed_hosts(made, HOSTS, devices=1, busy=False, labels={"pool": "idle"})
-            seed_hosts(made, BUSY_HOSTS, devices=1, busy=True, labels={"pool": "busy"})
-            made.start_api()
-            made.start_jobs()
-            depth = 0
-            for name, wanted in DEPTHS.items():
-                seed_queue(made, wanted - depth, requires=[_pool(pool)])
-                depth = wanted
+    with stand() as made, load_process() as load:
+        idle = seed_hosts(made, HOSTS, devices=1, busy=False, labels={"pool": "idle"})
+        seed_hosts(made, BUSY_HOSTS, devices=1, busy=True, labels={"pool": QUEUED_FOR})
+        made.start_api()
+        made.start_jobs()
+        depth = 0
+        for name, wanted in DEPTHS.items():
+            seed_queue(made, wanted - depth, requires=[_pool(QUEUED_FOR)])
+            depth = wanted
+            for kind, is_online in {"not_matching": False, "matching": True}.items():
+                put_online(made, QUEUED_FOR, is_online=is_online)
                 rows.append(_row(f"dispatch_{name}_{kind}", made, load, idle))
     floor = rows[0]
     return [floor, *(Row(row.name, row.values | _beside(row, floor)) for row in rows[1:])]

@@ -62,6 +62,14 @@ def seed_queue(stand: Stand, count: int, *, requires: Requires) -> None:
     plane.database.close()
 
 
+def put_online(stand: Stand, pool: str, *, is_online: bool) -> None:
+    """Let the seeded hosts with this label `pool` be there, or not."""
+    with stand.connection() as connection:
+        connection.execute(
+            "UPDATE hosts SET is_online = %s WHERE labels ->> 'pool' = %s AND name LIKE 'bench-%%'", [is_online, pool]
+        )
+
+
 def _make_ids(connection: Connection, count: int, devices: int) -> dict[UUID, str]:
     """The ids of all that is going to be, in two tables of this connection; answers the hosts' credentials."""
     connection.execute("CREATE TEMP TABLE seeded_hosts (host_id uuid, credential_hash bytea)")

@@ -18,7 +18,7 @@ from corral.stack.ports import free_port
 from corral.stack.postgres import EmbeddedPostgres
 from corral.stack.valkey import EmbeddedValkey
 from tests.bench.processes import Program, cpu_seconds, family_cpu_seconds
-from tests.bench.wire import connected
+from tests.bench.wire import Client, connected, get
 
 DATABASE = "bench"
 JOIN_TOKEN = "a-token-for-the-benchmarks"
@@ -121,6 +121,13 @@ class Stand:
             row = connection.execute(statement).fetchone()
             assert row is not None
             return row[0]
+
+    def metric(self, name: str) -> float:
+        """What the API itself has counted, over all labels."""
+        with Client(self.port) as client:
+            lines = client.read(get("/metrics", token=self.api_key)).decode().splitlines()
+        found = [line for line in lines if line.startswith((f"{name} ", f"{name}{{"))]
+        return sum(float(line.rpartition(" ")[2]) for line in found)
 
     def stop(self) -> None:
         for program in reversed(self.programs.values()):

@@ -60,6 +60,10 @@ class Client:
         self._connection.close()
 
     def ask(self, request: bytes) -> dict[str, Any]:
+        """What the answer says. Raises `Refused`."""
+        return json.loads(self.read(request))
+
+    def read(self, request: bytes) -> bytes:
         """The body of the answer.
 
         Raises:
@@ -75,4 +79,4 @@ class Client:
         head, _, body = reply.partition(b"\r\n\r\n")
         if head[9:10] != b"2":
             raise Refused(reply.decode(errors="replace"))
-        return json.loads(body)
+        return body
