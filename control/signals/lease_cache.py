@@ -144,7 +144,7 @@ class LeaseCache:
         self._mark(keys=keys, args=[self._lease_ms, CHANNEL, lease_words(leases)])
 
     def _read(self, record: bytes | None, left_ms: int) -> CachedLease | None:
-        word, _, expires_at = (record or b"").decode().partition(" ")
+        word, _, expires_at = (record or b"").decode(errors="replace").partition(" ")
         # More than a whole lease is no time that we have set: the server's clock was moved.
         if word not in {"live", "cancel"} or not expires_at or not 0 < left_ms <= self._lease_ms:
             return None

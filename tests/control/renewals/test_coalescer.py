@@ -31,7 +31,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def coalescing(bench: Bench, *, max_batch: int = 10, max_waiting: int = 100) -> AsyncIterator[Coalescer[str, str]]:
+async def coalescing(
+    bench: Bench, *, max_batch: int = 10, max_waiting: int = 100
+) -> AsyncIterator[Coalescer[str, str]]:
     coalescer = Coalescer[str, str](bench.work, name="test", max_batch=max_batch, max_waiting=max_waiting)
     try:
         yield coalescer
