@@ -76,7 +76,8 @@ def _known_classes(tx: Transaction, suitability: Suitability) -> Sequence[str]:
         requires: list[dict[str, Any]] = row["requires"]
         suitability.learn_class(row["requirement_class"], [Requirement.model_validate(one) for one in requires])
     # A class whose last task has left the queue meanwhile remains unknown.
-    return [name for name in classes if name not in set(suitability.unknown_classes(classes))]
+    gone = set(suitability.unknown_classes(classes))
+    return [name for name in classes if name not in gone]
 
 
 def _known_free_devices(tx: Transaction, suitability: Suitability, classes: Sequence[str]) -> dict[int, list[str]]:

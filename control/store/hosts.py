@@ -210,7 +210,7 @@ def example_devices(tx: Transaction, device_ids: Sequence[str]) -> Sequence[RowM
         SELECT device.device_id, host.name AS host_name, host.labels AS host_labels,
                host.supported_commands AS host_commands, device.serial, device.model, device.manufacturer,
                device.android_version, device.labels
-        FROM devices AS device JOIN hosts AS host USING (host_id)
+        FROM free_devices JOIN devices AS device USING (device_id) JOIN hosts AS host USING (host_id)
         WHERE device.device_id = ANY(CAST(:device_ids AS uuid[]))
         """,
         device_ids=list(device_ids),
