@@ -1,10 +1,12 @@
 """For probes: whether this process lives, and whether it can serve."""
 
 from fastapi import APIRouter
+from starlette.responses import Response
 
 from control.api.edge import TheEdge
 from control.api.strict_route import TolerantRoute
 from control.domain.errors import NotReady
+from control.metrics import CONTENT_TYPE, exposition
 from control.store.schema import current_revision
 
 router = APIRouter(route_class=TolerantRoute, tags=["health"])
@@ -26,3 +28,14 @@ def readyz(edge: TheEdge) -> dict[str, str]:
             " run `corral migrate`"
         )
     return {"status": "ready", "postgres": "ok", "redis": "ok" if edge.listener.is_connected else "degraded"}
+
+
+@router.get(
+    "/metrics",
+    summary="What this process has counted",
+    response_class=Response,
+    responses={200: {"description": "The text format of Prometheus.", "content": {"text/plain": {}}}},
+)
+def metrics() -> Response:
+    """For Prometheus; each API process counts for itself."""
+    return Response(exposition(), media_type=CONTENT_TYPE)

@@ -25,6 +25,7 @@ STATUS_AND_TITLE: dict[ProblemCode, tuple[HTTPStatus, str]] = {
     ProblemCode.FORBIDDEN: (HTTPStatus.FORBIDDEN, "The key or credential does not allow this"),
     ProblemCode.TASK_NOT_FOUND: (HTTPStatus.NOT_FOUND, "There is no such task"),
     ProblemCode.HOST_NOT_FOUND: (HTTPStatus.NOT_FOUND, "There is no such host"),
+    ProblemCode.KEY_NOT_FOUND: (HTTPStatus.NOT_FOUND, "There is no such key"),
     ProblemCode.ARTIFACT_NOT_FOUND: (HTTPStatus.NOT_FOUND, "There is no such artifact"),
     ProblemCode.ROUTE_NOT_FOUND: (HTTPStatus.NOT_FOUND, "There is nothing at this address"),
     ProblemCode.METHOD_NOT_ALLOWED: (HTTPStatus.METHOD_NOT_ALLOWED, "This method is not allowed here"),

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from control.api.problems import problem_response, refusal_response
 from control.domain.errors import Refusal
+from control.metrics import HTTP_REQUEST_SECONDS
 from corral.contract.identifiers import uuid7
 from corral.contract.problems import ProblemCode
 
@@ -17,7 +18,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 _SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:/=+-]{1,128}")
 #: Probes ask every few seconds; a line for each would bury the others.
-_QUIET_PATHS = frozenset({"/healthz", "/readyz"})
+_QUIET_PATHS = frozenset({"/healthz", "/metrics", "/readyz"})
 
 
 class RequestLog:
@@ -38,7 +39,9 @@ class RequestLog:
             with structlog.contextvars.bound_contextvars(request_id=request_id):
                 await self._respond(scope, receive, answer)
         finally:
-            _write_line(scope, answer.status, (time.monotonic() - started) * 1000, request_id)
+            elapsed_seconds = time.monotonic() - started
+            _count(scope, answer.status, elapsed_seconds)
+            _write_line(scope, answer.status, elapsed_seconds * 1000, request_id)
 
     async def _respond(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         try:
@@ -82,6 +85,16 @@ def _request_id(scope: Scope) -> str:
     return given if _SANE_REQUEST_ID.fullmatch(given) else str(uuid7())
 
 
+def _count(scope: Scope, status: int | None, elapsed_seconds: float) -> None:
+    # Without an answer nobody can be told more than that it failed.
+    status_class = f"{(status or 500) // 100}xx"
+    HTTP_REQUEST_SECONDS.labels(_route(scope) or "unknown", status_class).observe(elapsed_seconds)
+
+
+def _route(scope: Scope) -> str | None:
+    return getattr(scope.get("route"), "path", None)
+
+
 def _write_line(scope: Scope, status: int | None, elapsed_ms: float, request_id: str) -> None:
     if scope["path"] in _QUIET_PATHS:
         return
@@ -89,7 +102,7 @@ def _write_line(scope: Scope, status: int | None, elapsed_ms: float, request_id:
     log.info(
         "request",
         method=scope["method"],
-        route=getattr(scope.get("route"), "path", None),
+        route=_route(scope),
         status=status,
         ms=round(elapsed_ms, 1),
         actor=state.get("actor"),

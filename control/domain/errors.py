@@ -65,6 +65,12 @@ class HostNotFound(Refusal):
     code = ProblemCode.HOST_NOT_FOUND
 
 
+class KeyNotFound(Refusal):
+    """There is no such API key."""
+
+    code = ProblemCode.KEY_NOT_FOUND
+
+
 class ArtifactNotFound(Refusal):
     """There is no such artifact."""
 

@@ -4,10 +4,10 @@ from uuid import UUID
 
 from sqlalchemy import RowMapping
 
-from control.domain.errors import HostNotFound, StaleIncarnation
+from control.domain.errors import HostNotFound, StaleIncarnation, Unauthenticated
 from control.operations.assign import ring_for_capacity
 from control.operations.cadence import API, api_gap_seconds
-from control.operations.keys import host_credential
+from control.operations.keys import host_credential, id_of_host
 from control.operations.plane import Plane
 from control.operations.reap import lose_leases
 from control.store import hosts, job_runs, leases, transitions
@@ -35,6 +35,9 @@ def heartbeat(plane: Plane, host_id: UUID, beat: Heartbeat) -> HeartbeatReply:
     """
     with plane.database.transaction() as tx:
         host = _lock(tx, host_id)
+        if host["revoked_at"] is not None:
+            # Verified in the moment before.
+            raise Unauthenticated("this host was revoked")
         if str(beat.incarnation) in host["retired_incarnations"]:
             raise StaleIncarnation("a later process of this host has announced itself; this one must end")
         ready_before = hosts.ready_serials(tx, host_id) if host["is_online"] else frozenset[str]()
@@ -83,6 +86,25 @@ def request_drain(plane: Plane, host_id: UUID, *, draining: bool) -> HostView:
             raise _host_not_found(host_id)
         if not draining:
             ring_for_capacity(plane, tx)
+        (row,) = hosts.hosts(tx, host_id=host_id)
+        return HostView.model_validate(dict(row))
+
+
+@retried_on_deadlock
+def revoke_host(plane: Plane, host_id: UUID) -> HostView:
+    """Void the credential of a host; what it has not begun goes back to the queue.
+
+    Its runs stop by themselves: their leases can be renewed no more, and end.
+
+    Raises:
+        HostNotFound: there is no such host.
+    """
+    with plane.database.transaction() as tx:
+        if not hosts.revoke(tx, host_id):
+            raise _host_not_found(host_id)
+        if transitions.release_assignments_of(tx, [host_id]):
+            ring_for_capacity(plane, tx)
+        tx.after_commit(lambda: plane.wakeups.drop_tokens([id_of_host(host_id)]))
         (row,) = hosts.hosts(tx, host_id=host_id)
         return HostView.model_validate(dict(row))
 

@@ -9,11 +9,11 @@ import secrets
 from dataclasses import dataclass
 from uuid import UUID
 
-from control.domain.errors import Unauthenticated
+from control.domain.errors import KeyNotFound, Unauthenticated
 from control.operations.plane import Plane
 from control.signals.tokens import VerifiedTokens
 from control.store import hosts, keys
-from corral.contract.fleet import ApiKeyCreated, Scope
+from corral.contract.fleet import ApiKeyCreated, ApiKeyList, ApiKeyView, Scope
 
 _KEY_PREFIX = "corral"
 _HOST_PREFIX = "corralhost"
@@ -41,6 +41,26 @@ def create_api_key(plane: Plane, *, name: str, scopes: list[Scope]) -> ApiKeyCre
         )
     api_key = f"{_KEY_PREFIX}_{key_id}_{secret}"
     return ApiKeyCreated(key_id=key_id, name=name, scopes=granted, api_key=api_key, created_at=created_at)
+
+
+def list_api_keys(plane: Plane) -> ApiKeyList:
+    """All keys without their secrets; revoked ones too."""
+    with plane.database.statement() as tx:
+        return ApiKeyList(keys=[ApiKeyView.model_validate(dict(row)) for row in keys.api_keys(tx)])
+
+
+def revoke_api_key(plane: Plane, key_id: str) -> ApiKeyView:
+    """Void a key. Once this returns no process takes it that hears wake-ups, nor after two seconds any that does not.
+
+    Raises:
+        KeyNotFound: there is no such key.
+    """
+    with plane.database.transaction() as tx:
+        row = keys.revoke_api_key(tx, key_id)
+        if row is None:
+            raise KeyNotFound(f"there is no API key {key_id}", key_id=key_id)
+        tx.after_commit(lambda: plane.wakeups.drop_tokens([id_of_key(key_id)]))
+        return ApiKeyView.model_validate(dict(row))
 
 
 def authenticate_key(plane: Plane, token: str) -> Principal:

@@ -36,7 +36,8 @@ def insert_host(tx: Transaction, host_id: UUID, registration: HostRegistration, 
 
 
 def credential_hash_of(tx: Transaction, host_id: UUID) -> bytes | None:
-    row = tx.row("SELECT credential_hash FROM hosts WHERE host_id = :host_id", host_id=host_id)
+    """None where there is no such host, or it was revoked."""
+    row = tx.row("SELECT credential_hash FROM hosts WHERE host_id = :host_id AND revoked_at IS NULL", host_id=host_id)
     return bytes(row["credential_hash"]) if row else None
 
 
@@ -44,7 +45,7 @@ def lock_host(tx: Transaction, host_id: UUID) -> RowMapping | None:
     """The host's row, held until the end of the transaction: claims and heartbeats of one host go one by one."""
     return tx.row(
         """
-        SELECT incarnation, retired_incarnations, is_online, is_drain_requested, is_draining FROM hosts
+        SELECT incarnation, retired_incarnations, is_online, is_drain_requested, is_draining, revoked_at FROM hosts
         WHERE host_id = :host_id FOR NO KEY UPDATE
         """,
         host_id=host_id,
@@ -137,12 +138,26 @@ def set_drain(tx: Transaction, host_id: UUID, *, draining: bool) -> bool:
     )
 
 
+def revoke(tx: Transaction, host_id: UUID) -> bool:
+    """Void the credential of a host, which gets no tasks from now on; False where there is no such host."""
+    return bool(
+        tx.run(
+            """
+            UPDATE hosts SET revoked_at = coalesce(revoked_at, corral_now()), is_online = false
+            WHERE host_id = :host_id
+            """,
+            host_id=host_id,
+        )
+    )
+
+
 def hosts(tx: Transaction, *, host_id: UUID | None = None) -> Sequence[RowMapping]:
     """All hosts, or one, with how many devices they have and how many leases they hold."""
     return tx.rows(
         f"""
         SELECT host.host_id, host.name, host.is_online, host.is_drain_requested OR host.is_draining AS is_draining,
-               host.last_seen_at, host.registered_at, host.labels, host.version,
+               host.revoked_at IS NOT NULL AS is_revoked, host.last_seen_at, host.registered_at, host.labels,
+               host.version,
                (SELECT count(*) FROM devices WHERE devices.host_id = host.host_id AND state <> 'absent') AS devices,
                (SELECT count(*) FROM leases WHERE leases.host_id = host.host_id) AS running
         FROM hosts AS host {"WHERE host.host_id = :host_id" if host_id else ""} ORDER BY host.name, host.host_id
@@ -189,7 +204,7 @@ def free_devices(tx: Transaction, *, by_host: bool, by_serial: bool, limit: int)
                {"host.name" if by_host else "CAST(NULL AS text)"} AS host_name,
                {"device.serial" if by_serial else "CAST(NULL AS text)"} AS serial,
                array_to_string((array_agg(device.device_id))[1:{int(limit)}], ' ') AS device_ids
-        FROM devices AS device JOIN hosts AS host USING (host_id)
+        FROM free_devices JOIN devices AS device USING (device_id) JOIN hosts AS host USING (host_id)
         WHERE device.state = 'ready' AND host.is_online AND NOT host.is_drain_requested AND NOT host.is_draining
             AND NOT {_DEVICE_IS_BUSY}
         GROUP BY 1, 2, 3, 4
@@ -210,7 +225,7 @@ def example_devices(tx: Transaction, device_ids: Sequence[str]) -> Sequence[RowM
         SELECT device.device_id, host.name AS host_name, host.labels AS host_labels,
                host.supported_commands AS host_commands, device.serial, device.model, device.manufacturer,
                device.android_version, device.labels
-        FROM free_devices JOIN devices AS device USING (device_id) JOIN hosts AS host USING (host_id)
+        FROM devices AS device JOIN hosts AS host USING (host_id)
         WHERE device.device_id = ANY(CAST(:device_ids AS uuid[]))
         """,
         device_ids=list(device_ids),

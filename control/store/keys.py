@@ -22,6 +22,22 @@ def insert_api_key(tx: Transaction, *, key_id: str, name: str, secret_hash: byte
     )
 
 
+def api_keys(tx: Transaction) -> Sequence[RowMapping]:
+    """All keys, the oldest first, with those that are revoked."""
+    return tx.rows("SELECT key_id, name, scopes, created_at, revoked_at FROM api_keys ORDER BY created_at, key_id")
+
+
+def revoke_api_key(tx: Transaction, key_id: str) -> RowMapping | None:
+    """Void a key, once; None where there is no such key."""
+    return tx.row(
+        """
+        UPDATE api_keys SET revoked_at = coalesce(revoked_at, corral_now()) WHERE key_id = :key_id
+        RETURNING key_id, name, scopes, created_at, revoked_at
+        """,
+        key_id=key_id,
+    )
+
+
 def find_api_key(tx: Transaction, key_id: str) -> RowMapping | None:
     """A key that is not revoked."""
     return tx.row(

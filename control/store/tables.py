@@ -74,6 +74,8 @@ hosts = Table(
     Column("is_draining", Boolean, nullable=False),
     _instant("registered_at", nullable=False),
     _instant("last_seen_at"),
+    # Its credential is void from then on.
+    _instant("revoked_at"),
     # Equal for hosts whose devices get equal labels from them, name aside.
     Column(
         "label_key",
@@ -113,12 +115,12 @@ devices = Table(
     _one_of("state", DeviceState),
 )
 
-scheduled_tasks = Table(
-    "scheduled_tasks",
 #: The devices that no task holds. Triggers on tasks and devices keep it (in the migration that made it), so nothing else
 #: writes it. It is where a pass begins to look: in a busy fleet it is short.
 free_devices = Table("free_devices", metadata, Column("device_id", UUID, primary_key=True))
 
+scheduled_tasks = Table(
+    "scheduled_tasks",
     metadata,
     Column("task_id", UUID, primary_key=True),
     Column("kind", Text, nullable=False),

@@ -60,11 +60,12 @@ def choose_target(
 for panel, commands in {
     _HERE: (up.up, demo.demo),
     _TASKS: (submit.submit, tasks.tasks, tasks.show, watch.watch, cancel.cancel, artifacts.artifacts),
-    _FLEET: (fleet.hosts, fleet.devices, fleet.drain),
+    _FLEET: (fleet.devices, fleet.drain),
     _PARTS: (parts.api, parts.jobs, parts.beat, parts.host, parts.migrate),
 }.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=HELP_OF_PARTS if panel is _PARTS else HELP)(command)
+app.add_typer(fleet.hosts_app, name="hosts", rich_help_panel=_FLEET)
 app.add_typer(keys.app, name="keys", rich_help_panel=_FLEET)
 app.add_typer(agent.app, name="agent", rich_help_panel=_HERE)
 # `phone` hands its arguments on to the emulated phones, which have a command line of their own.

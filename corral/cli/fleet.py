@@ -1,4 +1,4 @@
-"""`corral hosts`, `devices`, `drain`."""
+"""`corral hosts` and `hosts revoke`, `devices`, `drain`."""
 
 from typing import Annotated
 
@@ -6,6 +6,9 @@ import typer
 from rich.text import Text
 
 from corral.cli.connection import connect
+from corral.cli.exit_codes import HELP
+from corral.cli.failures import WrongUsage
+from corral.cli.help import Command, Group
 from corral.cli.host_names import id_of_host
 from corral.cli.options import Json
 from corral.cli.output import one_line, plain, print_json, print_table, stdout
@@ -16,8 +19,18 @@ from corral.contract.fleet import DeviceList, DeviceView, HostList, HostView
 _WIDTH_WITH_IDS = 110
 
 
+hosts_app = typer.Typer(cls=Group, invoke_without_command=True, epilog=HELP)
+
+Host = Annotated[str, typer.Argument(metavar="HOST", help="Its id or its name.", show_default=False)]
+
+
+@hosts_app.callback()
 def hosts(context: typer.Context, as_json: Json = False) -> None:
-    """List the device hosts."""
+    """List the device hosts, or revoke one."""
+    if context.invoked_subcommand is not None:
+        if as_json:
+            raise WrongUsage(f"--json goes last, as in `corral hosts {context.invoked_subcommand} … --json`")
+        return
     with connect(context) as corral:
         found = list(corral.hosts())
     if as_json:
@@ -67,7 +80,7 @@ def devices(context: typer.Context, as_json: Json = False) -> None:
 
 def drain(
     context: typer.Context,
-    host: Annotated[str, typer.Argument(metavar="HOST", help="Its id or its name.", show_default=False)],
+    host: Host,
     off: Annotated[bool, typer.Option("--off", help="End it: the host takes tasks again.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -80,7 +93,20 @@ def drain(
         stdout().print(Text.assemble(plain(drained.name), " is ", _host_state(drained), f", running {drained.running}"))
 
 
+@hosts_app.command(cls=Command, epilog=HELP)
+def revoke(context: typer.Context, host: Host, as_json: Json = False) -> None:
+    """Void a host's credential, at once and for good. To come back it has to join anew."""
+    with connect(context) as corral:
+        revoked = corral.revoke_host(id_of_host(corral, host))
+    if as_json:
+        print_json(revoked)
+    else:
+        stdout().print(Text.assemble(plain(revoked.name), " is ", _host_state(revoked), f", running {revoked.running}"))
+
+
 def _host_state(host: HostView) -> Text:
+    if host.is_revoked:
+        return Text("revoked", "bold red")
     if not host.is_online:
         return Text("offline", "bold red")
     return Text("draining", "magenta") if host.is_draining else Text("online", "green")

@@ -13,7 +13,9 @@ from corral.client.transport import Transport
 from corral.contract.cancellation import TaskCancellationRequest, TaskCancellationResponse
 from corral.contract.fleet import (
     ApiKeyCreated,
+    ApiKeyList,
     ApiKeyRequest,
+    ApiKeyView,
     DeviceList,
     DeviceView,
     DrainRequest,
@@ -201,6 +203,22 @@ class Corral:
         """Have a host finish what it runs and take no more; `draining=False` ends that."""
         body = DrainRequest(draining=draining)
         return self._transport.call(HostView, "POST", f"/v1/hosts/{host_id}/drain", body=body)
+
+    def revoke_host(self, host_id: UUID) -> HostView:
+        """Void a host's credential for good: it gets no tasks, and its runs stop at the latest with their leases."""
+        return self._transport.call(HostView, "POST", f"/v1/hosts/{host_id}/revoke")
+
+    def api_keys(self) -> Sequence[ApiKeyView]:
+        """All API keys without their secrets, also those that were revoked."""
+        return self._transport.call(ApiKeyList, "GET", "/v1/api-keys").keys
+
+    def revoke_api_key(self, key_id: str) -> ApiKeyView:
+        """Void a key for good, at once.
+
+        Raises:
+            Refused: `key_not_found` where there is none.
+        """
+        return self._transport.call(ApiKeyView, "DELETE", f"/v1/api-keys/{quote(key_id, safe='')}")
 
     def create_api_key(self, name: str, *, scopes: Sequence[Scope]) -> ApiKeyCreated:
         """A new key. It is shown in this answer and never again, so the call is not repeated by itself."""

@@ -51,6 +51,7 @@ class HostView(Tolerant):
     version: str | None
     devices: int
     running: int = Field(description="Leases that this host holds now.")
+    is_revoked: bool = Field(default=False, description="Its credential is void, so it gets no tasks.")
 
 
 class HostList(Tolerant):
@@ -98,3 +99,15 @@ class ApiKeyCreated(Tolerant):
     scopes: list[Scope]
     api_key: str
     created_at: datetime
+
+
+class ApiKeyView(Tolerant):
+    key_id: str
+    name: str
+    scopes: list[Scope]
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+class ApiKeyList(Tolerant):
+    keys: list[ApiKeyView]

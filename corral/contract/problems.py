@@ -19,6 +19,7 @@ class ProblemCode(StrEnum):
     FORBIDDEN = "forbidden"
     TASK_NOT_FOUND = "task_not_found"
     HOST_NOT_FOUND = "host_not_found"
+    KEY_NOT_FOUND = "key_not_found"
     ARTIFACT_NOT_FOUND = "artifact_not_found"
     ROUTE_NOT_FOUND = "route_not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"

@@ -72,7 +72,7 @@ def serve() -> Iterator[FakeApi]:
             self.end_headers()
             self.wfile.write(payload)
 
-        do_GET = do_POST = handle_call  # noqa: N815 - http.server's names
+        do_GET = do_POST = do_DELETE = handle_call  # noqa: N815 - http.server's names
 
         def log_message(self, *_: object) -> None:
             pass

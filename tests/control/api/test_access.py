@@ -22,16 +22,20 @@ SCOPE_OF = {
     ("post", "/v1/tasks/{task_id}/cancel"): Scope.TASKS_SUBMIT,
     ("get", "/v1/hosts"): Scope.HOSTS_READ,
     ("post", "/v1/hosts/{host_id}/drain"): Scope.HOSTS_ADMIN,
+    ("post", "/v1/hosts/{host_id}/revoke"): Scope.HOSTS_ADMIN,
     ("get", "/v1/devices"): Scope.HOSTS_READ,
     ("post", "/v1/api-keys"): Scope.KEYS_ADMIN,
+    ("get", "/v1/api-keys"): Scope.KEYS_ADMIN,
+    ("delete", "/v1/api-keys/{key_id}"): Scope.KEYS_ADMIN,
 }
-OPEN = {("get", "/healthz"), ("get", "/readyz")}
+OPEN = {("get", "/healthz"), ("get", "/readyz"), ("get", "/metrics")}
 Headers = dict[str, str]
 
 
 def call(api: httpx.Client, route: tuple[str, str], headers: Headers | None = None) -> httpx.Response:
     method, template = route
-    return api.request(method, template.format(task_id=ID, host_id=ID, lease_id=ID, name="a.png"), headers=headers)
+    path = template.format(task_id=ID, host_id=ID, lease_id=ID, key_id="k", name="a.png")
+    return api.request(method, path, headers=headers)
 
 
 def documented(api: httpx.Client) -> dict[tuple[str, str], Any]:

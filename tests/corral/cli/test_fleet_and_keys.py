@@ -5,7 +5,7 @@ import pytest
 
 from corral.contract.fleet import Scope
 from tests.corral.cli.conftest import Corral
-from tests.corral.fake_api import HOST_ID, FakeApi, device, host
+from tests.corral.fake_api import HOST_ID, FakeApi, device, host, problem
 
 OTHER_ID = "01a22e0a-8529-7185-9a2f-a42b06128c4e"
 
@@ -73,6 +73,42 @@ def test_a_key_is_made_over_the_api(of_api: Corral, api: FakeApi) -> None:
     ran = of_api("keys", "create", "--name", "ci", "--scope", "tasks:read")
     assert (ran.code, ran.out.strip()) == (0, "corral_k_s")
     assert api.requests[0].body == {"name": "ci", "scopes": ["tasks:read"]}
+
+
+KEY_VIEW = {
+    "key_id": "k7",
+    "name": "ci",
+    "scopes": ["tasks:read"],
+    "created_at": "2026-01-01T10:00:00Z",
+    "revoked_at": None,
+}
+
+
+def test_keys_are_listed_and_revoked(of_api: Corral, api: FakeApi) -> None:
+    revoked = KEY_VIEW | {"revoked_at": "2026-01-02T10:00:00Z"}
+    api.answer("GET", "/v1/api-keys", (200, {"keys": [KEY_VIEW, revoked]}))
+    assert [line.split()[:3] for line in of_api("keys", "list").out.splitlines()[1:]] == [
+        ["k7", "ci", "good"],
+        ["k7", "ci", "revoked"],
+    ]
+    assert len(of_api("keys", "list", "--json").json["keys"]) == 2
+    api.answer("DELETE", "/v1/api-keys/k7", (200, revoked))
+    ran = of_api("keys", "revoke", "k7")
+    assert (ran.code, ran.out.strip()) == (0, "k7 (ci) is revoked")
+    assert of_api("keys", "revoke", "k7", "--json").json == revoked
+    api.answer("DELETE", "/v1/api-keys/k8", (404, problem("key_not_found", 404, "there is no API key k8")))
+    assert of_api("keys", "revoke", "k8").code == 4
+
+
+@pytest.mark.parametrize("named", [HOST_ID, "desk"], ids=["by id", "by name"])
+def test_a_host_is_revoked(of_api: Corral, api: FakeApi, named: str) -> None:
+    revoked = host(is_online=False, is_revoked=True)
+    api.answer("GET", "/v1/hosts", (200, {"hosts": [host()]}))
+    api.answer("POST", f"/v1/hosts/{HOST_ID}/revoke", (200, revoked))
+    ran = of_api("hosts", "revoke", named)
+    assert (ran.code, ran.out.strip()) == (0, "desk is revoked, running 1")
+    assert of_api("hosts", "revoke", named, "--json").json["is_revoked"] is True
+    assert of_api("hosts", "--json", "revoke", named).code == 2
 
 
 def test_the_first_key_of_a_cluster_is_made_in_the_database(
