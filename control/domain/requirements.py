@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from corral.contract.goals import AGENT_LABEL, GOALS_LABEL
-from corral.contract.tasks import Requirement, RequirementOperator, TaskKind, TaskSubmission
+from corral.contract.tasks import Requirement, RequirementOperator, TaskKind, TaskSubmission, version
 
 
 def requirements_of(submission: TaskSubmission) -> list[Requirement]:
@@ -32,21 +32,46 @@ def requirements_of(submission: TaskSubmission) -> list[Requirement]:
 
 def requirement_class(requires: Sequence[Requirement]) -> str:
     """A short name that is the same for the same conditions in any order: the queue is matched class by class."""
-    canonical = sorted({json.dumps(one.model_dump(mode="json"), sort_keys=True) for one in requires})
+    canonical = sorted({json.dumps(_canonical(one), sort_keys=True) for one in requires})
     return hashlib.sha256("\n".join(canonical).encode()).hexdigest()[:16]
+
+
+def _canonical(requirement: Requirement) -> dict[str, Any]:
+    value = requirement.value
+    return requirement.model_dump(mode="json") | ({"value": sorted(set(value))} if isinstance(value, list) else {})
 
 
 def is_met(requirement: Requirement, labels: Mapping[str, str]) -> bool:
     """Whether a device with these labels fulfils this condition."""
+    carried = labels.get(requirement.label)
     match requirement.op:
         case RequirementOperator.EXISTS:
-            return requirement.label in labels
+            return carried is not None
         case RequirementOperator.EQ:
-            return labels.get(requirement.label) == requirement.value
+            return carried == requirement.value
+        case RequirementOperator.NE:
+            return carried != requirement.value
         case RequirementOperator.IN:
-            return requirement.label in labels and labels[requirement.label] in (requirement.value or [])
+            return carried in _values(requirement)
+        case RequirementOperator.NOT_IN:
+            return carried not in _values(requirement)
+        case RequirementOperator.GE | RequirementOperator.LE:
+            return _is_on_its_side(requirement, carried)
         case _:
             assert_never(requirement.op)
+
+
+def _values(requirement: Requirement) -> list[str]:
+    return requirement.value if isinstance(requirement.value, list) else []
+
+
+def _is_on_its_side(requirement: Requirement, carried: str | None) -> bool:
+    """A label that is missing or no version is on neither side."""
+    actual = version(carried) if carried is not None else None
+    limit = version(requirement.value) if isinstance(requirement.value, str) else None
+    if actual is None or limit is None:
+        return False
+    return actual >= limit if requirement.op is RequirementOperator.GE else actual <= limit
 
 
 def unmet(requires: Sequence[Requirement], labels: Mapping[str, str]) -> list[Requirement]:

@@ -34,6 +34,8 @@ from corral.contract.tasks import Requirement, RequirementOperator, TaskKind, Ta
 _NAME_AT_THE_API = "flow.yaml"
 _VERIFY_AT_THE_API = "verify"
 _SCRIPT_AT_THE_API = "the script of the agent"
+#: No label ends with one of these.
+_BEFORE_EQUALS = {"!": RequirementOperator.NE, ">": RequirementOperator.GE, "<": RequirementOperator.LE}
 
 
 def submit(
@@ -47,7 +49,8 @@ def submit(
     env: Annotated[list[str] | None, typer.Option(metavar="K=V", help="A value for ${K} in the flow.")] = None,
     label: Annotated[list[str] | None, typer.Option(metavar="K=V", help="A label to filter by.")] = None,
     require: Annotated[
-        list[str] | None, typer.Option(metavar="K[=V]", help="Only on devices with this label (and value).")
+        list[str] | None,
+        typer.Option(metavar="K[=V]", help="Only on devices with this label (and value). Also K!=V, K>=V, K<=V."),
     ] = None,
     priority: Annotated[int, typer.Option(help="-100 to 100; higher goes first.")] = 0,
     max_attempts: Annotated[int, typer.Option(help="Runs, when hosts or devices fail under it.")] = 2,
@@ -158,8 +161,10 @@ def _requirements(texts: Iterable[str]) -> list[Requirement]:
     found: list[Requirement] = []
     for text in texts:
         label, separator, value = text.partition("=")
-        if separator:
-            found.append(Requirement(label=label, value=value))
-        else:
+        if not separator:
             found.append(Requirement(label=label, op=RequirementOperator.EXISTS))
+        elif op := _BEFORE_EQUALS.get(label[-1:]):
+            found.append(Requirement(label=label[:-1], op=op, value=value))
+        else:
+            found.append(Requirement(label=label, value=value))
     return found

@@ -1,5 +1,6 @@
 """Tasks as the public API speaks of them."""
 
+import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -27,9 +28,38 @@ class TaskKind(StrEnum):
 
 
 class RequirementOperator(StrEnum):
+    """How a label is compared: `ge` and `le` compare versions, the others texts."""
+
     EQ = "eq"
+    NE = "ne"
     IN = "in"
+    NOT_IN = "not_in"
+    GE = "ge"
+    LE = "le"
     EXISTS = "exists"
+
+
+_SIGNS = {
+    RequirementOperator.EQ: "=",
+    RequirementOperator.NE: "!=",
+    RequirementOperator.IN: " in ",
+    RequirementOperator.NOT_IN: " not in ",
+    RequirementOperator.GE: ">=",
+    RequirementOperator.LE: "<=",
+}
+
+#: What `ge` and `le` compare: numbers between dots.
+_VERSION = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18}){0,7}")
+
+
+def version(text: str) -> tuple[int, ...] | None:
+    """`14` and `12.1` as numbers to compare, where 12.10 is more than 12.9 and 12 equals 12.0; None for other texts."""
+    if not _VERSION.fullmatch(text):
+        return None
+    numbers = [int(part) for part in text.split(".")]
+    while len(numbers) > 1 and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
 
 
 class Requirement(Strict):
@@ -37,6 +67,7 @@ class Requirement(Strict):
 
     Besides the labels that people give, a device carries `model`, `manufacturer`, `android_version`, `serial`, `host`
     (the host's name), `goals` where its host runs goals, and `agent`, the model that its host has for them.
+    A device without the label meets `ne` and `not_in`, and none of the others.
     """
 
     label: LabelKey
@@ -46,24 +77,25 @@ class Requirement(Strict):
     @model_validator(mode="after")
     def _value_fits_operator(self) -> "Requirement":
         match self.op:
-            case RequirementOperator.EQ if not isinstance(self.value, str):
-                raise ValueError("op 'eq' needs a text as its value")
-            case RequirementOperator.IN if not isinstance(self.value, list):
-                raise ValueError("op 'in' needs a list of texts as its value")
+            case RequirementOperator.EQ | RequirementOperator.NE if not isinstance(self.value, str):
+                raise ValueError(f"op '{self.op}' needs a text as its value")
+            case RequirementOperator.IN | RequirementOperator.NOT_IN if not isinstance(self.value, list):
+                raise ValueError(f"op '{self.op}' needs a list of texts as its value")
+            case RequirementOperator.GE | RequirementOperator.LE if not (
+                isinstance(self.value, str) and version(self.value)
+            ):
+                raise ValueError(f'op \'{self.op}\' needs a number or a version as its value, such as "14" or "12.1"')
             case RequirementOperator.EXISTS if self.value is not None:
                 raise ValueError("op 'exists' takes no value")
             case _:
                 return self
 
     def describe(self) -> str:
-        """In words: `model=Pixel 9`, `model in Pixel 8, Pixel 9`, `has sim`."""
-        match self.op:
-            case RequirementOperator.EQ:
-                return f"{self.label}={self.value}"
-            case RequirementOperator.IN:
-                return f"{self.label} in {', '.join(self.value or [])}"
-            case RequirementOperator.EXISTS:
-                return f"has {self.label}"
+        """In words: `model=Pixel 9`, `model in Pixel 8, Pixel 9`, `android_version>=12.1`, `has sim`."""
+        if self.op is RequirementOperator.EXISTS:
+            return f"has {self.label}"
+        value = ", ".join(self.value) if isinstance(self.value, list) else self.value
+        return f"{self.label}{_SIGNS[self.op]}{value}"
 
 
 class TaskSubmission(Strict):

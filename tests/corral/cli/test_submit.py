@@ -50,6 +50,23 @@ def test_options_become_fields_of_the_submission(of_api: Corral, api: FakeApi, f
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "op", "value"),
+    [
+        ("v=a>=b", "eq", "a>=b"),
+        ("v!=6", "ne", "6"),
+        ("v>=12.1", "ge", "12.1"),
+        ("v<=14", "le", "14"),
+    ],
+)
+def test_what_stands_before_the_equals_sign_says_how_a_label_is_compared(
+    of_api: Corral, api: FakeApi, flow_file: Path, text: str, op: str, value: str
+) -> None:
+    api.answer("POST", "/v1/tasks", (201, task()))
+    of_api("submit", str(flow_file), "--require", text)
+    assert api.requests[0].body["requires"] == [{"label": "v", "op": op, "value": value}]
+
+
 def test_a_flow_without_a_name_is_called_like_its_file(of_api: Corral, api: FakeApi, flow_file: Path) -> None:
     api.answer("POST", "/v1/tasks", (201, task()))
     of_api("submit", str(flow_file))
@@ -155,6 +172,7 @@ def test_a_mistake_in_a_flow_from_stdin_says_so(of_api: Corral, api: FakeApi, mo
         (("--max-attempts", "0"), "--max-attempts: needs 1 or more"),
         (("--label", "sp ace=1"), "--label sp ace: a name begins"),
         (("--require", "sp ace"), "--require: a name begins"),
+        (("--require", "v>=new"), "--require: op 'ge' needs a number or a version"),
         (("--require", "model=" + 201 * "x"), "--require: has more than 200 characters\n"),
         (("--batch", ""), "--batch: is empty"),
     ],
