@@ -20,6 +20,7 @@ from control.api.strict_route import TolerantRoute
 from control.operations.hosts import heartbeat, register_host
 from control.operations.results import record_task_result
 from control.renewals.renewals import CallerGone
+from control.store.json_text import as_json
 from control.store.leases import Renewal
 from corral.contract.host_protocol import (
     Heartbeat,
@@ -88,7 +89,7 @@ async def report(
 
 
 def _renewal(lease_id: UUID, host_id: UUID, said: LeaseRenewalRequest | HeldLease) -> Renewal:
-    progress = said.progress.model_dump(mode="json") if said.progress else None
+    progress = as_json(said.progress.model_dump(mode="json")) if said.progress else None
     return Renewal(str(lease_id), str(host_id), progress, said.cancel_seen)
 
 

@@ -84,7 +84,7 @@ def _merged(renewals: Sequence[Renewal], places: list[int]) -> Renewal:
     if len(places) == 1:
         return renewals[places[0]]
     same = [renewals[place] for place in places]
-    progress: list[dict[str, Any]] = [one.progress for one in same if one.progress is not None]
+    progress = [one.progress for one in same if one.progress is not None]
     return Renewal(
         lease_id=same[0].lease_id,
         host_id=same[0].host_id,

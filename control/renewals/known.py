@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 #: The part of a lease after which Postgres is asked again, whatever is known.
@@ -59,12 +59,14 @@ class KnownLeases:
         """Whether Redis need not be asked: the lease is due, or there is news that Postgres has in full."""
         return lease_id in self._known or lease_id in self._news_at
 
-    def remember(self, lease_id: str, host_id: str, *, renewed_at: float, expires_at: str, is_cancelled: bool) -> None:
-        """Postgres said so, to a statement that was sent at `renewed_at`."""
-        if renewed_at <= self._gap_at or renewed_at <= self._news_at.get(lease_id, -1.0):
+    def remember(self, leases: Iterable[tuple[str, str, bool | None]], *, renewed_at: float, expires_at: str) -> None:
+        """Postgres said so to a statement that was sent at `renewed_at`: leases, their hosts, and whether cancelled."""
+        if renewed_at <= self._gap_at:
             return
-        self._known[lease_id] = _Known(host_id, renewed_at, expires_at, is_cancelled)
-        self._known.move_to_end(lease_id)
+        for lease_id, host_id, is_cancelled in leases:
+            if is_cancelled is not None and renewed_at > self._news_at.get(lease_id, -1.0):
+                self._known[lease_id] = _Known(host_id, renewed_at, expires_at, is_cancelled)
+                self._known.move_to_end(lease_id)
         self._drop_ended()
 
     def forget(self, lease_id: str) -> None:

@@ -117,9 +117,7 @@ class Renewals:
             CallerGone: the host does not listen any more, so it gets no lease extended.
             NotReady: too many renewals wait.
         """
-        looked = await self._hold(host_id, renewals, until=received_at + wait_seconds)
-        if await is_gone():
-            raise CallerGone
+        looked = await self._hold(host_id, renewals, until=received_at + wait_seconds, is_gone=is_gone)
         # Counted up to the look: what the answer takes from there on must not make a lease longer.
         held_ms = int((looked.began_at - received_at) * 1000)
         if looked.vouched is not None:
@@ -137,7 +135,9 @@ class Renewals:
         await self._looks.close()
         self._cache.close()
 
-    async def _hold(self, host_id: str, renewals: Sequence[Renewal], *, until: float) -> _Looked:
+    async def _hold(
+        self, host_id: str, renewals: Sequence[Renewal], *, until: float, is_gone: Callable[[], Awaitable[bool]]
+    ) -> _Looked:
         if self._held.is_full:
             return await self._look_at(renewals, can_hold_next=False)
         with self._held.hold(host_id) as hold:
@@ -149,6 +149,8 @@ class Renewals:
                     # Two that take turns at the one place of their host must not do so in a loop.
                     return looked._replace(can_hold_next=False)
                 await hold.wait(limit_seconds)
+                if await is_gone():
+                    raise CallerGone
         return looked
 
     async def _look_at(self, renewals: Sequence[Renewal], *, can_hold_next: bool = True) -> _Looked:
@@ -193,15 +195,12 @@ class Renewals:
 
     async def _renew(self, ask: Ask) -> Durable:
         durable = await self._durable.renew(ask)
-        for renewal, is_cancelled in zip(ask.renewals, durable.cancelled, strict=True):
-            if is_cancelled is not None:
-                self._known.remember(
-                    renewal.lease_id,
-                    renewal.host_id,
-                    renewed_at=durable.renewed_at,
-                    expires_at=durable.expires_at,
-                    is_cancelled=is_cancelled,
-                )
+        answered = zip(ask.renewals, durable.cancelled, strict=True)
+        self._known.remember(
+            ((one.lease_id, one.host_id, is_cancelled) for one, is_cancelled in answered),
+            renewed_at=durable.renewed_at,
+            expires_at=durable.expires_at,
+        )
         return durable
 
     def _nothing_new(self, lease_id: str, vouched: Vouched) -> Renewed:

@@ -151,7 +151,7 @@ def _decoded(read: Callable[[bytes], Any], body: bytes) -> Any | None:
 
 
 def _renewal(lease_id: str, host_id: str, said: LeaseRenewal | HeldLease) -> Renewal:
-    progress = msgspec.structs.asdict(said.progress) if said.progress is not None else None
+    progress = write_answer(said.progress).decode() if said.progress is not None else None
     return Renewal(lease_id, host_id, progress, said.cancel_seen)
 
 

@@ -17,6 +17,7 @@ from control.operations.results import record_task_result
 from control.operations.submit import submit_task
 from control.operations.tasks import list_events, show_task
 from control.signals.words import LeaseOf
+from control.store.json_text import as_json
 from control.store.leases import Renewal
 from corral.contract.fleet import DeviceState, Scope
 from corral.contract.host_protocol import (
@@ -49,6 +50,7 @@ class RecordedWakeups:
     woken: list[UUID] = field(default_factory=list)
     cancelled: list[LeaseOf] = field(default_factory=list)
     ended: list[LeaseOf] = field(default_factory=list)
+    over: list[LeaseOf] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
 
     def wake_hosts(self, host_ids: Iterable[UUID]) -> None:
@@ -59,7 +61,7 @@ class RecordedWakeups:
         return True
 
     def tell_leases_ended(self, leases: Iterable[LeaseOf], *, holder_knows: bool = False) -> None:
-        self.ended.extend(leases)
+        (self.over if holder_knows else self.ended).extend(leases)
 
     def drop_tokens(self, token_ids: Iterable[str]) -> None:
         self.dropped.extend(token_ids)
@@ -106,7 +108,7 @@ class Host:
         renewal = Renewal(
             lease_id=str(assignment.lease_id),
             host_id=str(self.host_id),
-            progress=said.progress.model_dump() if said.progress else None,
+            progress=as_json(said.progress.model_dump()) if said.progress else None,
             cancel_seen=said.cancel_seen,
         )
         (cancelled,) = renew_leases(self.plane, [renewal]).cancelled

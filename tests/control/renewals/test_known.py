@@ -19,7 +19,7 @@ class Hearing:
 
     def renewed(self, lease_id: str = "lease", *, at: float | None = None, is_cancelled: bool = False) -> None:
         renewed_at = self.now if at is None else at
-        self.known.remember(lease_id, "host", renewed_at=renewed_at, expires_at="then", is_cancelled=is_cancelled)
+        self.known.remember([(lease_id, "host", is_cancelled)], renewed_at=renewed_at, expires_at="then")
 
     def vouch(self, lease_id: str = "lease", *, host_id: str = "host", cancel_seen: bool = False) -> Any:
         return self.known.vouch(lease_id, host_id, cancel_seen=cancel_seen)

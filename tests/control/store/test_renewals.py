@@ -38,7 +38,7 @@ def test_a_thousand_renewals_touch_no_index(database: Database) -> None:
             host_id=host_id,
         )
         lease_ids = [row["lease_id"] for row in tx.rows("SELECT lease_id FROM leases")]
-    progress = {"step": 1, "steps_total": 20, "text": "tapOn Login", "checkpoint": "running"}
+    progress = '{"step": 1, "steps_total": 20, "text": "tapOn Login", "checkpoint": "running"}'
     renewals = [Renewal(str(lease_id), str(host_id), progress) for lease_id in sorted(lease_ids)]
     for first in range(0, RENEWALS, BATCH):
         with database.statement() as tx:
