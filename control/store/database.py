@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 import stamina
-from sqlalchemy import Connection, CursorResult, Engine, RowMapping, TextClause, create_engine, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, Engine, RowMapping, create_engine
+from sqlalchemy.exc import MultipleResultsFound, OperationalError
 
+from control.store.driver import count_rows, fetch_mappings, fetch_tuples
 from control.store.liveness import look_before_use
 
 #: A request that waits longer than this for a lock is better told so than left hanging.
@@ -25,26 +25,27 @@ class Transaction:
 
     def rows(self, sql: str, /, **parameters: Any) -> Sequence[RowMapping]:
         """All rows of a statement."""
-        return self._run(sql, parameters).mappings().all()
+        return fetch_mappings(self._connection, sql, parameters)
 
     def plain_rows(self, sql: str, /, **parameters: Any) -> Sequence[tuple[Any, ...]]:
         """Tuples, for what runs all the time: the statement goes to the driver as it is, with `%(name)s` for values."""
-        return self._connection.exec_driver_sql(sql, parameters).all()
+        return fetch_tuples(self._connection, sql, parameters)
 
     def row(self, sql: str, /, **parameters: Any) -> RowMapping | None:
         """The only row of a statement, or None where its condition met no row."""
-        return self._run(sql, parameters).mappings().one_or_none()
+        rows = fetch_mappings(self._connection, sql, parameters)
+        if len(rows) > 1:
+            raise MultipleResultsFound(f"a statement for one row met {len(rows)}")
+        return rows[0] if rows else None
 
     def value(self, sql: str, /, **parameters: Any) -> Any:
         """The first column of the only row."""
-        return self._run(sql, parameters).scalar_one()
+        (row,) = fetch_mappings(self._connection, sql, parameters)
+        return next(iter(row.values()))
 
     def run(self, sql: str, /, **parameters: Any) -> int:
         """Run a statement that returns nothing; answers how many rows it touched."""
-        return self._run(sql, parameters).rowcount
-
-    def _run(self, sql: str, parameters: dict[str, Any]) -> CursorResult[Any]:
-        return self._connection.execute(_prepared(sql), parameters)
+        return count_rows(self._connection, sql, parameters)
 
     def after_commit(self, action: Callable[[], None]) -> None:
         """Have `action` done after the commit. It must bound its own time and swallow its own errors."""
@@ -142,12 +143,6 @@ def psycopg_url(url: str) -> str:
     if not separator or scheme.split("+")[0] not in {"postgresql", "postgres"}:
         raise ValueError("a database url looks like postgresql://user:password@host:5432/name")
     return f"postgresql+psycopg://{rest}"
-
-
-@lru_cache(maxsize=1000)
-def _prepared(sql: str) -> TextClause:
-    # Taking a statement apart for each call would cost more than sending it.
-    return text(sql)
 
 
 def _is_retryable(error: Exception) -> bool:
