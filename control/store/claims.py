@@ -11,22 +11,35 @@ from control.store.database import Transaction
 
 _ONE_ANSWER = "uq_task_attempts_host_id_claim_id_claim_position"
 
-#: The host of a claim, locked: claims, heartbeats and reports that claim of one host go one by one. Its row is locked
-#: before those of leases and tasks, everywhere.
+#: What there is for the host of a claim, and the host, locked: claims, heartbeats and reports that claim of one host go
+#: one by one. Its row is locked before those of leases and tasks, everywhere.
 LOOK_AND_LOCK_HOST = """
     look AS MATERIALIZED (
         SELECT host.incarnation,
             EXISTS (SELECT 1 FROM task_attempts AS earlier
                     WHERE earlier.host_id = host.host_id AND earlier.claim_id = :claim_id) AS is_repeated,
-            EXISTS (SELECT 1 FROM devices AS device JOIN scheduled_tasks AS task USING (device_id)
-                    WHERE device.host_id = host.host_id AND device.serial = ANY(CAST(:serials AS text[]))
-                        AND task.status = 'assigned' AND task.cancel_requested_at IS NULL) AS has_work
+            ARRAY(SELECT task.task_id FROM devices AS device, LATERAL (
+                      SELECT task_id, priority FROM scheduled_tasks
+                      WHERE device_id = device.device_id AND status IN ('assigned', 'dispatched')
+                          AND lease_id IS NULL AND cancel_requested_at IS NULL
+                      -- Device by device: a join might read all devices that are busy.
+                      OFFSET 0
+                  ) AS task
+                  WHERE device.host_id = :host_id AND device.serial = ANY(CAST(:serials AS text[]))) AS to_claim
         FROM hosts AS host WHERE host.host_id = :host_id
     ), host AS MATERIALIZED (
         SELECT host_id FROM hosts
-        WHERE host_id = :host_id AND incarnation = :incarnation AND (SELECT has_work AND NOT is_repeated FROM look)
+        WHERE host_id = :host_id AND incarnation = :incarnation
+            AND (SELECT to_claim <> '{}' AND NOT is_repeated FROM look)
         FOR NO KEY UPDATE
     )
+"""
+#: The tasks of the claim, locked, in the order in which they are given.
+CANDIDATES = """
+    SELECT task.task_id, task.priority, task.device_id FROM host CROSS JOIN scheduled_tasks AS task
+    WHERE task.task_id = ANY(CAST((SELECT to_claim FROM look) AS uuid[])) AND task.status = 'assigned'
+        AND task.cancel_requested_at IS NULL
+    ORDER BY task.priority DESC, task.task_id LIMIT :limit FOR UPDATE OF task SKIP LOCKED
 """
 
 #: What a host needs to run a task, by the names of `corral.contract.host_protocol.Assignment`. `position` is its place

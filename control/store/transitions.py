@@ -110,26 +110,23 @@ def dispatch(
     return tx.row(
         f"""
         WITH {claims.LOOK_AND_LOCK_HOST}, candidate AS MATERIALIZED (
-            SELECT task.task_id, task.priority, device.serial
-            FROM host JOIN devices AS device USING (host_id) JOIN scheduled_tasks AS task USING (device_id)
-            WHERE device.serial = ANY(CAST(:serials AS text[])) AND task.status = 'assigned'
-                AND task.cancel_requested_at IS NULL
-            ORDER BY task.priority DESC, task.task_id LIMIT :limit
-            FOR UPDATE OF task SKIP LOCKED
+            {claims.CANDIDATES}
         ), chosen AS (
-            SELECT task_id, serial, row_number() OVER (ORDER BY priority DESC, task_id) AS position FROM candidate
+            SELECT task_id, serial, row_number() OVER (ORDER BY priority DESC, task_id) AS position
+            FROM candidate JOIN devices USING (device_id)
         ), dispatched AS (
             UPDATE scheduled_tasks AS task
             SET status = 'dispatched', attempt = task.attempt + 1, started_at = corral_now(), progress = NULL,
                 lease_id = (CAST(:lease_ids AS uuid[]))[chosen.position]
             FROM chosen
-            WHERE task.task_id = chosen.task_id AND task.status = 'assigned' AND task.cancel_requested_at IS NULL
+            WHERE task.task_id = ANY(ARRAY(SELECT task_id FROM chosen)) AND task.task_id = chosen.task_id
+                AND task.status = 'assigned' AND task.cancel_requested_at IS NULL
             {claims.DISPATCHED}
         ), {claims.BEGIN_ATTEMPTS_AND_LEASES}, told AS (
             INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
             {_DISPATCHED_EVENT} FROM dispatched ORDER BY position
         )
-        SELECT incarnation, is_repeated, has_work, ({claims.TO_RUN_AS_JSON}) AS claimed FROM look
+        SELECT incarnation, is_repeated, to_claim <> '{{}}' AS has_work, ({claims.TO_RUN_AS_JSON}) AS claimed FROM look
         """,
         host_id=host_id,
         claim_id=claim_id,
@@ -175,7 +172,7 @@ def take_queued(
             UPDATE scheduled_tasks AS task
             SET status = 'dispatched', attempt = task.attempt + 1, started_at = corral_now(), progress = NULL,
                 lease_id = :lease_id, host_id = chosen.host_id, device_id = chosen.device_id, assigned_at = corral_now()
-            FROM chosen WHERE task.task_id = chosen.task_id AND task.status = 'queued'
+            FROM chosen WHERE task.task_id = (SELECT task_id FROM chosen) AND task.status = 'queued'
             {claims.DISPATCHED}
         ), {claims.BEGIN_ATTEMPTS_AND_LEASES}, told AS (
             INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
@@ -292,7 +289,8 @@ def _end_by_report(change: str, details: str) -> str:
             RETURNING lease.task_id, lease.device_id, lease.progress
         ), changed AS (
             UPDATE scheduled_tasks AS task SET {change}
-            FROM ended WHERE task.task_id = ended.task_id AND task.lease_id = :lease_id AND task.status = 'dispatched'
+            FROM ended WHERE task.task_id = (SELECT task_id FROM ended) AND task.lease_id = :lease_id
+                AND task.status = 'dispatched'
             {_CHANGED}, ended.device_id AS freed_device_id
         ), attempts AS (
             UPDATE task_attempts AS attempt
