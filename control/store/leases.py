@@ -7,7 +7,6 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
-from control.store.json_text import as_json
 
 #: Ids come as one text each, which is a tenth of what binding an array of them costs the API.
 _RENEW = """
@@ -19,7 +18,7 @@ _RENEW = """
     ), renewed AS (
         UPDATE leases AS lease
         SET expires_at = corral_now() + make_interval(secs => %(lease_seconds)s),
-            progress = coalesce(CAST(%(progress)s AS jsonb) -> CAST(lease.lease_id AS text), lease.progress)
+            progress = coalesce(CAST(%(progress)s AS jsonb) -> CAST(renewal.place AS text), lease.progress)
         FROM renewal, scheduled_tasks AS task
         WHERE lease.lease_id = renewal.lease_id AND lease.host_id = renewal.host_id AND task.task_id = lease.task_id
         RETURNING renewal.place, renewal.cancel_seen, lease.host_id, lease.task_id, lease.attempt, lease.expires_at,
@@ -69,7 +68,8 @@ def renew_leases(
     cancel in seconds, and which facts about it are new. The leases of `hosts_to_check` that no renewal names come as
     rows without a place. Give the renewals in the order of their ids, so that no two statements wait for each other.
     """
-    progress = [f'"{one.lease_id}":{one.progress}' for one in renewals if one.progress is not None]
+    # By place and not by lease: what a host says of the lease of another one is no progress of it.
+    progress = [f'"{place}":{one.progress}' for place, one in enumerate(renewals, 1) if one.progress is not None]
     return tx.plain_rows(
         _RENEW,
         lease_ids=",".join([renewal.lease_id for renewal in renewals]),
@@ -78,27 +78,6 @@ def renew_leases(
         progress=f"{{{','.join(progress)}}}",
         lease_seconds=lease_seconds,
         hosts_to_check=",".join(hosts_to_check),
-    )
-
-
-def renew_lease(
-    tx: Transaction, *, lease_id: UUID, host_id: UUID, lease_seconds: float, progress: dict[str, Any] | None
-) -> RowMapping | None:
-    """Extend the lease where it is current, and say in the same breath whether a cancel is pending."""
-    return tx.row(
-        """
-        UPDATE leases AS lease
-        SET expires_at = corral_now() + make_interval(secs => :lease_seconds),
-            progress = coalesce(CAST(:progress AS jsonb), lease.progress)
-        FROM scheduled_tasks AS task
-        WHERE lease.lease_id = :lease_id AND lease.host_id = :host_id AND task.task_id = lease.task_id
-        RETURNING lease.task_id, lease.attempt, lease.expires_at,
-                  task.cancel_requested_at IS NOT NULL AS cancel_requested
-        """,
-        lease_id=lease_id,
-        host_id=host_id,
-        lease_seconds=lease_seconds,
-        progress=as_json(progress),
     )
 
 
