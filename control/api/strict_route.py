@@ -99,13 +99,14 @@ class _JsonRequest(Request):
                 return read_json(body)
             return await run_sync(read_json, body)
         except Refusal as refusal:
-            return _Unreadable(refusal)
+            # In a tuple, which FastAPI cannot take for an object whose fields are all at their defaults.
+            return (_Unreadable(refusal),)
 
 
 def body_refusal(body: object, content_type: str | None) -> Refusal | None:
     """Why a body that no model took could not be read at all; None where it was JSON."""
     match body:
-        case _Unreadable(refusal):
+        case (_Unreadable(refusal),):
             return refusal
         case bytes():  # FastAPI hands on what does not call itself JSON as it came
             given = f"this was {content_type}" if content_type else "there was none"
