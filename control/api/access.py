@@ -1,5 +1,6 @@
 """Who calls, and whether they may: API keys with scopes for `/v1`, credentials bound to one host for `/internal/v1`."""
 
+import asyncio
 import hmac
 from typing import Annotated, Any
 from uuid import UUID
@@ -51,6 +52,8 @@ def with_scope(scope: Scope) -> Any:
 async def _calling_host(request: Request, edge: TheEdge, bearer: Annotated[_Bearer, Depends(_HOST_CREDENTIAL)]) -> UUID:
     token = _token(bearer, wanted="the credential of a host")
     host_id = edge.hosts.known(token) or await run_sync(verify_host, edge.plane, edge.hosts, token)
+    # One turn of the loop: where the caller has gone, its socket's end is read now, and whoever asks for it is told.
+    await asyncio.sleep(0)
     request.state.actor = f"host:{host_id}"
     return host_id
 
