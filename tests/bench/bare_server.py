@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from control.app.server import KEEP_ALIVE_SECONDS
 from corral.stack.ports import LOOPBACK
 
 
@@ -78,14 +77,14 @@ class BareHandler:
 
 
 def main(port: int) -> None:
-    # As `control.app.server` has it.
+    # As in `control.app.server`, which is not imported: this is the floor of start-up times too.
     uvicorn.run(
         BareHandler(),
         host=LOOPBACK,
         port=port,
         loop="uvloop",
         http="httptools",
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=75,
         access_log=False,
         log_config=None,
         server_header=False,

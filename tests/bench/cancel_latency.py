@@ -16,7 +16,7 @@ from control.store.transitions import request_cancel
 from tests.bench.load import LoadResult
 from tests.bench.load_process import LoadProcess, load_process
 from tests.bench.loads import Paced, UntilMarked
-from tests.bench.renewals import host_request, single_requests
+from tests.bench.renewal_requests import host_request, single_requests
 from tests.bench.row import Row, percentiles_ms
 from tests.bench.seeding import SeededHost, seed_hosts
 from tests.bench.sizes import scaled

@@ -5,7 +5,7 @@ import time
 from tests.bench.load_process import load_process
 from tests.bench.loads import UntilMarked
 from tests.bench.processes import resident_bytes
-from tests.bench.renewals import host_request
+from tests.bench.renewal_requests import host_request
 from tests.bench.row import Row
 from tests.bench.seeding import seed_hosts
 from tests.bench.sizes import scaled

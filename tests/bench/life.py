@@ -39,11 +39,11 @@ def run() -> list[Row]:
         return [*lives, *(rate_row(name, taken) for name in others), *enqueue_rows(made, queues)]
 
 
-def started_life(stand: Stand, hosts_load: LoadProcess, submits_load: LoadProcess) -> "CorralLife":
+def started_life(stand: Stand, hosts_load: LoadProcess, submits_load: LoadProcess, **env: str) -> "CorralLife":
     """A control plane that runs, with idle hosts."""
     hosts = seed_hosts(stand, HOSTS, devices=1, busy=False)
-    stand.start_api()
-    stand.start_jobs()
+    stand.start_api(**env)
+    stand.start_jobs(**env)
     return CorralLife(stand, hosts_load, submits_load, hosts)
 
 

@@ -3,21 +3,20 @@
 Their floors are a handler on the same server that does nothing, and the same rows updated by psycopg in batches.
 """
 
-import json
 import time
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from uuid import UUID
+from dataclasses import dataclass, field
 
 from tests.bench.load_process import Load, LoadProcess, load_process
-from tests.bench.loads import AgainAndAgain, Once, Paced
-from tests.bench.postgres_counters import Written, written_since, written_when_quiet
+from tests.bench.loads import AgainAndAgain, Once, Paced, UntilMarked
+from tests.bench.postgres_counters import written_since, written_when_quiet
+from tests.bench.renewal_requests import host_requests, single_requests
 from tests.bench.rounds import Sample, in_turns, median_ratio, rate_row, take
 from tests.bench.row import Row
 from tests.bench.seeding import SeededHost, seed_hosts
-from tests.bench.sizes import ROUNDS, scaled
+from tests.bench.sizes import ROUNDS, SCALE, scaled
 from tests.bench.stand import Stand, stand
-from tests.bench.wire import post
 
 DEVICES = 16
 #: A pass over all leases of a fleet takes seconds, and then they rest for the third of a length that makes the next
@@ -25,7 +24,8 @@ DEVICES = 16
 LEASE_SECONDS = 9.0
 CONNECTIONS = 128
 ROWS_A_STATEMENT = 500
-TURN_SECONDS = 1.5
+TURN_SECONDS = max(0.3, 1.5 * SCALE)
+FROM_POSTGRES = 'corral_renewals_total{answered_from="postgres"}'
 ENV = {
     "CORRAL_LEASE_SECONDS": str(LEASE_SECONDS),
     # Nothing is reaped while others have their turn.
@@ -53,12 +53,15 @@ class Renewals:
     step: int = 0
     #: When the last durable pass over one of the fleets began.
     passed_at: float = 0.0
+    #: By contestant: how many leases were renewed, and how many of them in Postgres.
+    renewed: Counter[str] = field(default_factory=Counter[str])
+    durable: Counter[str] = field(default_factory=Counter[str])
 
     def rows(self) -> list[Row]:
         taken = in_turns(
             {
                 "bare_asgi": self._bare_single,
-                "renew_single": self._single,
+                "renew_single": self.single,
                 "renew_single_cached": self._cached,
                 "bare_asgi_host_16": self._bare_host,
                 "renew_host_16": self._host,
@@ -66,46 +69,54 @@ class Renewals:
             },
             rounds=ROUNDS,
         )
+        shares = {name: {"durable_share": self.durable[name] / count} for name, count in self.renewed.items()}
+        to_raw = median_ratio(taken["renew_host_16"], taken["raw_update_batches"])
+        single, host = shares["renew_single"] | self._cost_of_a_pass(), shares["renew_host_16"]
+        single |= {"writes_per_lease_and_length": self._writes_of(self._renewed_too_often(), leases=self.cached)}
+        host |= {"writes_per_lease_and_length": self._writes_of(self._held(), leases=self.cached)}
         return [
             rate_row("bare_asgi", taken),
-            rate_row("renew_single", taken, floor="bare_asgi", **self._cost_of_a_pass(), **self._steady_state()),
-            rate_row("renew_single_cached", taken, floor="bare_asgi"),
+            rate_row("renew_single", taken, floor="bare_asgi", **single),
+            rate_row("renew_single_cached", taken, floor="bare_asgi", **shares["renew_single_cached"]),
             rate_row("bare_asgi_host_16", taken),
+            rate_row("renew_host_16", taken, floor="bare_asgi_host_16", ratio_to_raw_updates=to_raw, **host),
             rate_row("raw_update_batches", taken),
-            rate_row(
-                "renew_host_16",
-                taken,
-                floor="bare_asgi_host_16",
-                ratio_to_raw_updates=median_ratio(taken["renew_host_16"], taken["raw_update_batches"]),
-            ),
         ]
 
-    def _bare_single(self) -> Sample:
-        requests = single_requests(self.cached, step=0)
-        return self._take(AgainAndAgain(self.stand.bare_port, requests, CONNECTIONS, TURN_SECONDS), "bare")
-
-    def _single(self) -> Sample:
+    def single(self) -> Sample:
+        """A durable renewal of every lease of a fleet."""
         self._rest()
-        return self._take(Once(self.stand.port, single_requests(self.singles, step=self.step), CONNECTIONS))
+        load = Once(self.stand.port, single_requests(self.singles, step=self.step), CONNECTIONS)
+        return self._served("renew_single", load)
 
     def _cached(self) -> Sample:
         requests = single_requests(self.cached, step=self.step)
         self.load.run(Once(self.stand.port, requests, CONNECTIONS)).must_be_fine()
-        return self._take(AgainAndAgain(self.stand.port, requests, CONNECTIONS, TURN_SECONDS))
-
-    def _bare_host(self) -> Sample:
-        load = AgainAndAgain(self.stand.bare_port, host_requests(self.cached, step=0), CONNECTIONS, TURN_SECONDS)
-        return self._take(load, "bare", each=DEVICES)
+        return self._served("renew_single_cached", _turn(self.stand.port, requests))
 
     def _host(self) -> Sample:
-        return self._take(Once(self.stand.port, host_requests(self.hosts, step=self.step), CONNECTIONS), each=DEVICES)
+        load = Once(self.stand.port, host_requests(self.hosts, step=self.step), CONNECTIONS)
+        return self._served("renew_host_16", load, each=DEVICES)
+
+    def _bare_single(self) -> Sample:
+        return self._bare(single_requests(self.cached, step=0))
+
+    def _bare_host(self) -> Sample:
+        return self._bare(host_requests(self.cached, step=0), each=DEVICES)
+
+    def _bare(self, requests: Sequence[bytes], *, each: int = 1) -> Sample:
+        load = _turn(self.stand.bare_port, requests)
+        return take(lambda: self.load.run(load), self.stand.cpu_of("bare"), each=each)
 
     def _raw_updates(self) -> Sample:
         return take(lambda: update_in_batches(self.stand, self.singles), self.stand.cpu_of("postgres"))
 
-    def _take(self, load: Load, *servers: str, each: int = 1) -> Sample:
-        cpu = self.stand.cpu_of(*(servers or ("api", "postgres", "valkey")))
-        return take(lambda: self.load.run(load), cpu, each=each)
+    def _served(self, name: str, load: Load, *, each: int = 1) -> Sample:
+        before = self.stand.metric(FROM_POSTGRES)
+        sample = take(lambda: self.load.run(load), self.stand.cpu_of("api", "postgres", "valkey"), each=each)
+        self.durable[name] += round(self.stand.metric(FROM_POSTGRES) - before)
+        self.renewed[name] += sample.operations
+        return sample
 
     def _rest(self) -> None:
         """Wait until every lease of the fleets is due for a durable renewal, and let their progress move on."""
@@ -116,50 +127,35 @@ class Renewals:
     def _cost_of_a_pass(self) -> dict[str, float]:
         """What one durable renewal of each lease writes, when a checkpoint is not near."""
         self.stand.run("CHECKPOINT")
-        self._single()  # The first write to a page after a checkpoint logs all of it.
+        self.single()  # The first write to a page after a checkpoint logs all of it.
         before = written_when_quiet(self.stand)
-        renewals = self._single().operations
+        renewals = self.single().operations
         cost = written_since(self.stand, before, updates=renewals)
-        return {"wal_bytes": cost.wal_bytes / renewals, "row_writes": cost.updates / renewals} | _hot_share(cost)
+        hot_share = cost.hot_updates / max(cost.updates, 1)
+        return {"wal_bytes": cost.wal_bytes / renewals, "row_writes": cost.updates / renewals, "hot_share": hot_share}
 
-    def _steady_state(self) -> dict[str, float]:
-        """Leases that are renewed four times as often as they need to be: how many of it reaches their rows."""
-        leases = sum(len(host.lease_ids) for host in self.cached)
+    def _renewed_too_often(self) -> Load:
+        """Single renewals four times as often as they need to be."""
+        leases = single_requests(self.cached, step=0)
+        rate = len(leases) * 12 / LEASE_SECONDS
+        return Paced(self.stand.port, leases, rate, CONNECTIONS)
+
+    def _held(self) -> Load:
+        requests = host_requests(self.cached, step=0, wait_ms=25_000)
+        return UntilMarked(self.stand.port, requests, requests, b"never")
+
+    def _writes_of(self, load: Load, *, leases: Sequence[SeededHost]) -> float:
+        """How often the row of each lease is written in the length of a lease."""
         before = written_when_quiet(self.stand)
-        rate = leases * 12 / LEASE_SECONDS
-        load = Paced(self.stand.port, single_requests(self.cached, step=0), rate, CONNECTIONS, 2 * LEASE_SECONDS)
-        self.load.run(load).must_be_fine()
-        updates = written_since(self.stand, before, updates=leases * 6).updates
-        return {"writes_per_lease_and_length": updates / leases / 2}
+        self.load.start(load)
+        time.sleep(2 * LEASE_SECONDS)
+        self.load.stop().must_be_fine()
+        count = sum(len(host.lease_ids) for host in leases)
+        return written_since(self.stand, before, updates=count * 8).updates / count / 2
 
 
-def single_requests(hosts: Sequence[SeededHost], *, step: int) -> list[bytes]:
-    """A renewal of each lease, device by device: neighbours come from different hosts."""
-    body = json.dumps({"progress": _progress(step)}, separators=(",", ":"))
-    return [
-        post(f"/internal/v1/leases/{host.lease_ids[number]}/renew", body, token=host.credential)
-        for number in range(len(hosts[0].lease_ids))
-        for host in hosts
-    ]
-
-
-def host_requests(hosts: Sequence[SeededHost], *, step: int, wait_ms: int = 0) -> list[bytes]:
-    """A renewal of all leases of each host."""
-    return [host_request(host, step=step, wait_ms=wait_ms) for host in hosts]
-
-
-def host_request(host: SeededHost, *, step: int = 0, wait_ms: int = 0, seen: UUID | None = None) -> bytes:
-    """A renewal of all leases of a host, one of them perhaps with a cancel that has been seen."""
-    leases = [
-        {"lease_id": str(lease_id), "progress": _progress(step), **({"cancel_seen": True} if lease_id == seen else {})}
-        for lease_id in host.lease_ids
-    ]
-    body = {"leases": leases, "wait_ms": wait_ms}
-    return post(f"/internal/v1/hosts/{host.host_id}/renew", body, token=host.credential)
-
-
-def _progress(step: int) -> dict[str, object]:
-    return {"step": step, "steps_total": 40, "text": "tapOn: Save"}
+def _turn(port: int, requests: Sequence[bytes]) -> Load:
+    return AgainAndAgain(port, requests, CONNECTIONS, TURN_SECONDS)
 
 
 def update_in_batches(stand: Stand, hosts: Sequence[SeededHost]) -> int:
@@ -176,7 +172,3 @@ def update_in_batches(stand: Stand, hosts: Sequence[SeededHost]) -> int:
                 prepare=True,
             )
     return len(ids)
-
-
-def _hot_share(cost: Written) -> dict[str, float]:
-    return {"hot_share": cost.hot_updates / cost.updates if cost.updates else 0.0}

@@ -1,5 +1,6 @@
 """How long each process needs from its start until it does what it is there for."""
 
+import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -11,9 +12,10 @@ import redis
 from control.jobs.schedule import JobQueue
 from control.operations.plane import Job
 from tests.bench.row import Row
-from tests.bench.sizes import ROUNDS
 from tests.bench.stand import Stand, listens
 
+#: Each takes seconds, and they differ little.
+STARTS = 3
 FLOOR = "start_bare_asgi"
 _READY = "SELECT count(*) FROM devices JOIN hosts USING (host_id) WHERE hosts.name = 'measured' AND state = 'ready'"
 
@@ -33,7 +35,7 @@ def start_rows(stand: Stand) -> list[Row]:
     with redis.Redis.from_url(stand.valkey.url) as client:
         starts = _starts(stand, client)
         seconds: dict[str, list[float]] = {f"start_{start.name}": [] for start in starts}
-        for _ in range(ROUNDS):
+        for _ in range(STARTS):
             for start in starts:
                 seconds[f"start_{start.name}"].append(_seconds(stand, start))
             for start in reversed(starts):
@@ -91,7 +93,7 @@ def _host(stand: Stand, phone_address: Path) -> _Start:
         ("corral", "host"),
         lambda: bool(stand.value(_READY)),
         before=lambda: (
-            env.update(CORRAL_HOST_ADB_CONNECT=phone_address.read_text().strip()),
+            env.update(CORRAL_HOST_ADB_CONNECT=json.loads(phone_address.read_text())["phones"][0]["address"]),
             stand.run("UPDATE devices SET state = 'absent' WHERE serial NOT LIKE 'D%'"),
         ),
         env=env,

@@ -7,7 +7,7 @@ from tests.bench.row import Row
 
 LEFT = frozenset({"name", "floor"})
 #: Where nobody looks at the output, nothing may be cut.
-WIDTH = 200
+WIDTH = 240
 
 
 def show(title: str, rows: list[Row]) -> None:
@@ -17,7 +17,7 @@ def show(title: str, rows: list[Row]) -> None:
     for column in columns:
         # Spaces, so that a heading can be broken into lines.
         heading = column.replace("_", " ")
-        table.add_column(heading, justify="left" if column in LEFT else "right", no_wrap=column == "name")
+        table.add_column(heading, justify="left" if column in LEFT else "right", no_wrap=column in LEFT)
     for row in rows:
         values = row.as_json()
         table.add_row(*(str(values.get(column, "")) for column in columns))
