@@ -7,58 +7,80 @@ from uuid import UUID
 
 from anyio.to_thread import run_sync
 from fastapi import Depends, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
+from fastapi.openapi.models import HTTPBearer as BearerScheme
+from fastapi.security import SecurityScopes
+from fastapi.security.base import SecurityBase
 from starlette.requests import Request
 
-from control.api.edge import TheEdge
+from control.api.edge import Edge
 from control.domain.errors import Forbidden, Unauthenticated
 from control.operations.keys import Principal, verify_host, verify_key
 from corral.contract.fleet import Scope
 
-_API_KEY = HTTPBearer(
-    scheme_name="ApiKey",
-    bearerFormat="corral_<id>_<secret>",
-    description="An API key. The scopes of each call are listed with it.",
-    auto_error=False,
-)
-_HOST_CREDENTIAL = HTTPBearer(
-    scheme_name="HostCredential",
-    description="What a host got when it registered; good for that host alone.",
-    auto_error=False,
-)
-_JOIN_TOKEN = HTTPBearer(
-    scheme_name="JoinToken", description="The token with which hosts enrol: CORRAL_JOIN_TOKEN.", auto_error=False
-)
 
-_Bearer = HTTPAuthorizationCredentials | None
+class _KeyHolder(SecurityBase):
+    """The principal whose key is sent, once it is known and has the scopes that the route needs.
+
+    Scheme and check are one dependency, as FastAPI's time for a request goes by their number.
+    """
+
+    scheme_name = "ApiKey"
+    model = BearerScheme(
+        bearerFormat="corral_<id>_<secret>",
+        description="An API key. The scopes of each call are listed with it.",
+    )
+
+    async def __call__(self, request: Request, needed: SecurityScopes) -> Principal:
+        edge: Edge = request.app.state.edge
+        token = _token(request, wanted="an API key")
+        principal = edge.keys.known(token) or await run_sync(verify_key, edge.plane, edge.keys, token)
+        request.state.actor = principal.actor
+        if missing := [scope for scope in needed.scopes if Scope(scope) not in principal.scopes]:
+            raise Forbidden(f"this key lacks the scope '{missing[0]}'", scope=missing[0])
+        return principal
 
 
-async def _key_holder(
-    request: Request, edge: TheEdge, needed: SecurityScopes, bearer: Annotated[_Bearer, Depends(_API_KEY)]
-) -> Principal:
-    token = _token(bearer, wanted="an API key")
-    principal = edge.keys.known(token) or await run_sync(verify_key, edge.plane, edge.keys, token)
-    request.state.actor = principal.actor
-    if missing := [scope for scope in needed.scopes if Scope(scope) not in principal.scopes]:
-        raise Forbidden(f"this key lacks the scope '{missing[0]}'", scope=missing[0])
-    return principal
+class _CallingHost(SecurityBase):
+    """The host whose credential is sent."""
+
+    scheme_name = "HostCredential"
+    model = BearerScheme(description="What a host got when it registered; good for that host alone.")
+
+    async def __call__(self, request: Request) -> UUID:
+        edge: Edge = request.app.state.edge
+        token = _token(request, wanted="the credential of a host")
+        host_id = edge.hosts.known(token) or await run_sync(verify_host, edge.plane, edge.hosts, token)
+        # One turn of the loop: where the caller has gone, its socket's end is read now, and whoever asks is told.
+        await asyncio.sleep(0)
+        request.state.actor = f"host:{host_id}"
+        return host_id
+
+
+class _Joining(SecurityBase):
+    """Whoever knows the join token."""
+
+    scheme_name = "JoinToken"
+    model = BearerScheme(description="The token with which hosts enrol: CORRAL_JOIN_TOKEN.")
+
+    async def __call__(self, request: Request) -> None:
+        edge: Edge = request.app.state.edge
+        token = _token(request, wanted="the join token")
+        if edge.join_token is None:
+            raise Unauthenticated("no host can join: CORRAL_JOIN_TOKEN is not set on the control plane")
+        if not hmac.compare_digest(token.encode(), edge.join_token.encode()):
+            raise Unauthenticated("this is not the join token of this control plane")
+
+
+_KEY_HOLDER = _KeyHolder()
 
 
 def with_scope(scope: Scope) -> Any:
     """The dependency that answers with the principal, once their key is known and has the scope."""
-    return Security(_key_holder, scopes=[scope.value])
+    return Security(_KEY_HOLDER, scopes=[scope.value])
 
 
-async def _calling_host(request: Request, edge: TheEdge, bearer: Annotated[_Bearer, Depends(_HOST_CREDENTIAL)]) -> UUID:
-    token = _token(bearer, wanted="the credential of a host")
-    host_id = edge.hosts.known(token) or await run_sync(verify_host, edge.plane, edge.hosts, token)
-    # One turn of the loop: where the caller has gone, its socket's end is read now, and whoever asks for it is told.
-    await asyncio.sleep(0)
-    request.state.actor = f"host:{host_id}"
-    return host_id
-
-
-CallingHost = Annotated[UUID, Depends(_calling_host)]
+CallingHost = Annotated[UUID, Depends(_CallingHost())]
+Joining = Depends(_Joining())
 
 
 async def _named_host(host_id: UUID, caller: CallingHost) -> UUID:
@@ -71,18 +93,8 @@ async def _named_host(host_id: UUID, caller: CallingHost) -> UUID:
 NamedHost = Annotated[UUID, Depends(_named_host)]
 
 
-async def _joining(edge: TheEdge, bearer: Annotated[_Bearer, Depends(_JOIN_TOKEN)]) -> None:
-    token = _token(bearer, wanted="the join token")
-    if edge.join_token is None:
-        raise Unauthenticated("no host can join: CORRAL_JOIN_TOKEN is not set on the control plane")
-    if not hmac.compare_digest(token.encode(), edge.join_token.encode()):
-        raise Unauthenticated("this is not the join token of this control plane")
-
-
-Joining = Depends(_joining)
-
-
-def _token(bearer: _Bearer, *, wanted: str) -> str:
-    if bearer is None or not bearer.credentials:
+def _token(request: Request, *, wanted: str) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
         raise Unauthenticated(f"send {wanted} as `Authorization: Bearer …`")
-    return bearer.credentials
+    return token.strip()
