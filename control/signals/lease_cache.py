@@ -83,10 +83,13 @@ class CachedLease:
 
 
 class LeaseCache:
-    """The records of leases. Safe to share between threads, made in the process that uses it; it never raises."""
+    """The records of leases. Safe to share between threads, made in the process that uses it; it never raises.
 
-    def __init__(self, url: str, *, lease_seconds: float) -> None:
-        self._redis = sending_client(url, limit_seconds=CACHE_LIMIT_SECONDS)
+    Whoever marks and ends may give it a longer limit: a mark that took its time is better than one that a job repeats.
+    """
+
+    def __init__(self, url: str, *, lease_seconds: float, limit_seconds: float = CACHE_LIMIT_SECONDS) -> None:
+        self._redis = sending_client(url, limit_seconds=limit_seconds)
         self._breaker = Breaker("lease cache")
         self._lease_ms = round(lease_seconds * 1000)
         self._fill = self._redis.register_script(_FILL)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from control.signals.breaker import Breaker
-from control.signals.client import sending_client
+from control.signals.client import SEND_LIMIT_SECONDS, sending_client
 from control.signals.lease_cache import LeaseCache
 from control.signals.words import CHANNEL, LeaseOf, token_words, work_words
 
@@ -15,7 +15,7 @@ class RedisWakeups:
     def __init__(self, url: str, *, lease_seconds: float) -> None:
         self._redis = sending_client(url)
         self._breaker = Breaker("wakeups")
-        self.cache = LeaseCache(url, lease_seconds=lease_seconds)
+        self.cache = LeaseCache(url, lease_seconds=lease_seconds, limit_seconds=SEND_LIMIT_SECONDS)
 
     def wake_hosts(self, host_ids: Iterable[UUID]) -> None:
         """Tell whoever listens; never raises, and takes less than a second when Redis is silent."""
