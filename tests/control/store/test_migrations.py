@@ -88,6 +88,35 @@ def test_tasks_that_were_there_before_cancellation_read_as_never_asked(empty_url
     assert tuple(row) == (None, None)
 
 
+def test_devices_that_were_free_before_there_was_a_list_of_them_are_on_it(empty_url: str) -> None:
+    migrate(empty_url, target="0004")
+    with create_engine(psycopg_url(empty_url), poolclass=NullPool).begin() as connection:
+        connection.execute(
+            text("""
+            WITH host AS (
+                INSERT INTO hosts (host_id, name, credential_hash, labels, facts, supported_commands,
+                    retired_incarnations, is_online, is_drain_requested, is_draining, registered_at)
+                VALUES (gen_random_uuid(), 'rack', '', '{}', '{}', '[]', '[]', true, false, false, now())
+                RETURNING host_id
+            ), device AS (
+                INSERT INTO devices (device_id, host_id, serial, state, labels, facts, last_seen_at)
+                SELECT gen_random_uuid(), host_id, serial, 'ready', '{}', '{}', now()
+                FROM host, unnest(ARRAY['BUSY', 'DONE', 'IDLE']) AS serial
+                RETURNING device_id, host_id, serial
+            )
+            INSERT INTO scheduled_tasks (task_id, kind, status, priority, labels, requires, requirement_class, files,
+                env, max_attempts, attempt, created_at, created_by, queued_at, host_id, device_id)
+            SELECT gen_random_uuid(), 'flow', CASE serial WHEN 'BUSY' THEN 'dispatched' ELSE 'done' END, 0, '{}', '[]',
+                'any', '{}', '{}', 2, 1, now(), 'key:old', now(), host_id, device_id
+            FROM device WHERE serial <> 'IDLE'
+            """)
+        )
+    migrate(empty_url)
+    with create_engine(psycopg_url(empty_url), poolclass=NullPool).connect() as connection:
+        listed = text("SELECT serial FROM free_devices JOIN devices USING (device_id) ORDER BY serial")
+        assert connection.execute(listed).scalars().all() == ["DONE", "IDLE"]
+
+
 def test_a_database_that_was_never_migrated_has_no_revision(empty_url: str) -> None:
     database = Database.connect(empty_url, pool_size=1, application_name="test")
     assert current_revision(database) is None
