@@ -208,7 +208,7 @@ def test_a_wait_that_ends_when_postgres_is_due_renews(plane_at: PlaneAt, redis_u
             assert writes.count == 1
             assert answer.leases[0].lease_remaining_ms == 600
             assert answer.leases[0].lease_expires_at > first.leases[0].lease_expires_at
-            assert 150 <= answer.held_ms < 400
+            assert answer.held_ms < 500
 
     played(story)
 

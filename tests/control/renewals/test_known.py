@@ -113,6 +113,14 @@ def test_a_cancel_that_its_host_has_seen_is_no_news() -> None:
     assert process.vouch(cancel_seen=True).is_cancelled
 
 
+def test_of_a_lease_that_has_ended_nothing_is_known() -> None:
+    process = Hearing()
+    answered = [("ended", "host", None), ("live", "host", False)]
+    process.known.remember(answered, renewed_at=process.now, expires_at="then")
+    assert process.vouch("ended") is None
+    assert process.vouch("live") is not None
+
+
 def test_the_lease_of_another_host_is_not_vouched_for() -> None:
     process = Hearing()
     process.renewed()
