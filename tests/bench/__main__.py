@@ -10,7 +10,19 @@ from tests.bench.row import Row
 from tests.bench.table import show
 
 #: Each is a module of this folder with a function `run`; imported when its turn comes, for their peers are heavy.
-BENCHMARKS = ("renewals", "cancel_latency", "cancels", "dispatch", "life", "scale", "footprint", "fsync")
+#: The last one reckons with what the others have measured.
+BENCHMARKS = (
+    "renewals",
+    "cancel_latency",
+    "cancels",
+    "dispatch",
+    "life",
+    "endpoints",
+    "scale",
+    "footprint",
+    "fsync",
+    "sizing",
+)
 OUTPUT = Path("build/bench")
 
 
