@@ -8,8 +8,8 @@ import stamina
 from sqlalchemy import Connection, Engine, RowMapping, create_engine
 from sqlalchemy.exc import MultipleResultsFound, OperationalError
 
-from control.store.driver import count_rows, fetch_mappings, fetch_tuples
-from control.store.liveness import look_before_use
+from control.store.driver import count_rows, driver_of, fetch_mappings, fetch_tuples
+from control.store.liveness import is_closed, look_before_use
 
 #: A request that waits longer than this for a lock is better told so than left hanging.
 LOCK_TIMEOUT_MS = 10_000
@@ -116,6 +116,10 @@ class Database:
 
     @contextmanager
     def _kept_connection(self) -> Generator[Connection]:
+        if self._kept is not None and is_closed(driver_of(self._kept)):
+            # The pool sees that it is dead, and has another.
+            self._kept.close()
+            self._kept = None
         connection = self._kept = self._kept or self._statements.connect()
         try:
             yield connection

@@ -36,9 +36,14 @@ def count_rows(connection: Connection, sql: str, values: Mapping[str, Any]) -> i
         return raw.cursor().execute(_for_driver(sql), values).rowcount
 
 
+def driver_of(connection: Connection) -> Any:
+    """The driver's own connection."""
+    return connection.connection.driver_connection
+
+
 @contextmanager
 def _driver(connection: Connection) -> Generator[psycopg.Connection[Any]]:
-    raw: Any = connection.connection.driver_connection
+    raw = driver_of(connection)
     try:
         yield raw
     except psycopg.Error as error:

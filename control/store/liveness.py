@@ -35,12 +35,17 @@ def look_before_use(engine: Engine) -> None:
     event.listen(engine, "checkout", look)
 
 
-def _is_surely_alive(connection: psycopg.Connection[Any], rests_since: float) -> bool:
-    if connection.closed or time.monotonic() - rests_since > ASKED_AFTER_SECONDS:
-        return False
+def is_closed(connection: psycopg.Connection[Any]) -> bool:
+    """Whether Postgres has closed it, or says something unasked, which it does before it closes one."""
+    if connection.closed:
+        return True
     unread = select.poll()
     unread.register(connection.fileno(), select.POLLIN)
-    return not unread.poll(0)
+    return bool(unread.poll(0))
+
+
+def _is_surely_alive(connection: psycopg.Connection[Any], rests_since: float) -> bool:
+    return time.monotonic() - rests_since <= ASKED_AFTER_SECONDS and not is_closed(connection)
 
 
 def _ask(engine: Engine, connection: psycopg.Connection[Any]) -> None:

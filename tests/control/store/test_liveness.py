@@ -48,6 +48,17 @@ def test_a_connection_that_rested_for_long_is_asked_and_a_living_one_kept(
     assert backend(pooled) == before
 
 
+def test_a_connection_that_is_kept_between_statements_is_replaced_when_postgres_has_closed_it(database_url: str):
+    database = Database.connect(database_url, pool_size=1, application_name="test liveness", is_for_one_thread=True)
+    before = backend(database)
+    assert backend(database) == before
+    end_all(database_url)
+    after = backend(database)
+    assert after != before
+    assert backend(database) == after
+    database.close()
+
+
 def test_a_statement_may_hold_a_percent_sign_and_a_cast(pooled: Database):
     with pooled.statement() as tx:
         assert tx.value("SELECT 'a%b' LIKE 'a%' AND :word = 'x%(y)s'", word="x%(y)s")
