@@ -16,7 +16,7 @@ from tests.control.api.calls import JOIN_TOKEN, CallingHost
 
 EXAMPLES_PER_CALL = int(os.environ.get("CORRAL_FUZZ_EXAMPLES", "4"))
 #: They take no input that could be broken.
-WITHOUT_INPUT = {"/healthz", "/readyz", "/v1/hosts"}
+WITHOUT_INPUT = {("get", path) for path in ("/healthz", "/metrics", "/readyz", "/v1/hosts", "/v1/api-keys")}
 BRIEF = settings(
     max_examples=EXAMPLES_PER_CALL,
     database=None,
@@ -48,7 +48,7 @@ def test_no_request_that_fits_or_breaks_the_document_ends_in_a_500(
     for result in schema.get_all_operations():
         assert isinstance(result, Ok)
         operation = result.ok()
-        if operation.path in WITHOUT_INPUT:
+        if (operation.method, operation.path) in WITHOUT_INPUT:
             continue
         ask = partial(check, base_url=str(api.base_url), headers=bearers(operation.path), asked=asked)
         ask_often(operation.as_strategy(generation_mode=mode), ask)
