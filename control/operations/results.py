@@ -11,6 +11,7 @@ from control.operations.assign import ring_for_capacity
 from control.operations.claim import assignments_of, claim_reply, claimed_before
 from control.operations.leases import stale_lease
 from control.operations.plane import Plane
+from control.signals.words import LeaseOf
 from control.store import attempts, claims, transitions
 from control.store.claims import MOST_CLASSES
 from control.store.database import Transaction
@@ -61,7 +62,7 @@ def record_task_result(
 def _record(
     plane: Plane, tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalResultRequest
 ) -> TerminalResultResponse:
-    task = _end_task(tx, host_id, lease_id, report)
+    task = _end_task(plane, tx, host_id, lease_id, report)
     if task is None:
         return _answer_from_attempt(tx, host_id, lease_id, report)
     ring_for_capacity(plane, tx)
@@ -73,7 +74,7 @@ def _record_and_claim(
 ) -> TerminalResultResponse:
     host = claims.lock_host_that_reports(tx, host_id=host_id, lease_id=lease_id, claim_id=claim.claim_id)
     assert host is not None  # noqa: S101 - the caller is authenticated as this host, and hosts are never deleted
-    task = _end_task(tx, host_id, lease_id, report)
+    task = _end_task(plane, tx, host_id, lease_id, report)
     answer = _recorded(task) if task else _answer_from_attempt(tx, host_id, lease_id, report)
     claimed: list[Assignment] = []
     if host["incarnation"] == claim.incarnation:
@@ -117,7 +118,9 @@ def _conditions(requires: list[dict[str, Any]]) -> list[Requirement]:
     return [Requirement.model_validate(one) for one in requires]
 
 
-def _end_task(tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalResultRequest) -> RowMapping | None:
+def _end_task(
+    plane: Plane, tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalResultRequest
+) -> RowMapping | None:
     cause = _cause(report)
     ending = Ending(
         status=AttemptStatus(report.status),
@@ -129,7 +132,11 @@ def _end_task(tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalRe
         report=_comparable(report),
     )
     end = transitions.give_back if cause is FailureCause.INFRASTRUCTURE else transitions.finish
-    return end(tx, lease_id=lease_id, host_id=host_id, ending=ending)
+    task = end(tx, lease_id=lease_id, host_id=host_id, ending=ending)
+    if task is not None:
+        ended = [LeaseOf(host_id, lease_id)]
+        tx.after_commit(lambda: plane.wakeups.tell_leases_ended(ended, holder_knows=True))
+    return task
 
 
 def _recorded(task: RowMapping) -> TerminalResultResponse:

@@ -11,6 +11,7 @@ from control.operations.assign import assign_tasks
 from control.operations.cancels import settle_cancels
 from control.operations.hosts import request_drain
 from control.operations.plane import Job
+from control.signals.words import LeaseOf
 from control.store import claims
 from control.store.database import Database
 from corral.contract.fleet import DeviceState
@@ -263,3 +264,11 @@ def test_reports_with_claims_beside_passes_and_cancels_book_nothing_twice(fleet:
     for task in asked:
         shown = fleet.show(task)
         assert shown.status.is_terminal or shown.cancel_requested_at is not None
+
+
+@pytest.mark.parametrize("is_claiming", [True, False])
+def test_whoever_answers_renewals_is_told_that_the_lease_is_over(fleet: Fleet, host: Host, is_claiming: bool) -> None:
+    running = fleet.running(host)
+    answers = [report(host, running) if is_claiming else host.report(running, "done") for _ in range(2)]
+    assert [answer.status for answer in answers] == ["recorded", "already_recorded"]
+    assert fleet.plane.wakeups.over == [LeaseOf(host.host_id, running.lease_id)]
