@@ -45,9 +45,6 @@ _RENEW = """
     WHERE other.host_id = ANY(CAST(string_to_array(%(hosts_to_check)s, ',') AS uuid[]))
         AND NOT EXISTS (SELECT 1 FROM renewal WHERE renewal.lease_id = other.lease_id)
 """
-_LEASE = (
-    "lease.lease_id, lease.task_id, lease.attempt, lease.host_id, lease.device_id, lease.expires_at, lease.progress"
-)
 
 
 class Renewal(NamedTuple):
@@ -97,14 +94,14 @@ def end_expired_leases(
 ) -> Sequence[RowMapping]:
     """Take away those of these leases that ended at least that long ago and that nobody else is deciding about."""
     return tx.rows(
-        f"""
+        """
         DELETE FROM leases AS lease WHERE lease.lease_id = ANY(ARRAY(
             SELECT lease_id FROM leases
             WHERE lease_id = ANY(CAST(:lease_ids AS uuid[]))
                 AND expires_at < corral_now() - make_interval(secs => :seconds)
             ORDER BY lease_id FOR UPDATE SKIP LOCKED
         ))
-        RETURNING {_LEASE}
+        RETURNING lease.host_id, lease.lease_id
         """,
         lease_ids=list(lease_ids),
         seconds=expired_for_seconds,
@@ -114,12 +111,12 @@ def end_expired_leases(
 def end_leases_of_former_lives(tx: Transaction, *, host_id: UUID, incarnation: UUID) -> Sequence[RowMapping]:
     """Take away the leases that an earlier process of this host held."""
     return tx.rows(
-        f"""
+        """
         DELETE FROM leases AS lease WHERE lease.lease_id = ANY(ARRAY(
             SELECT lease_id FROM leases WHERE host_id = :host_id AND incarnation <> :incarnation
             ORDER BY lease_id FOR UPDATE
         ))
-        RETURNING {_LEASE}
+        RETURNING lease.host_id, lease.lease_id
         """,
         host_id=host_id,
         incarnation=incarnation,
