@@ -116,6 +116,12 @@ class Host:
             raise stale_lease(assignment.lease_id)
         return cancelled
 
+    def renew_all(self, *assignments: Assignment) -> list[bool | None]:
+        """Renew several in one statement; for each whether a cancel is pending, None where it has ended."""
+        return renew_leases(
+            self.plane, [Renewal(str(one.lease_id), str(self.host_id)) for one in assignments]
+        ).cancelled
+
     def report(self, assignment: Assignment, status: str, **more: Any) -> TerminalResultResponse:
         report = TerminalResultRequest.model_validate({"status": status, **more})
         return record_task_result(self.plane, self.host_id, assignment.lease_id, report)

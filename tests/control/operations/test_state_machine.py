@@ -121,6 +121,12 @@ class LifeOfTasks(RuleBasedStateMachine):
             with pytest.raises(StaleLease):
                 self.host.renew(assignment)
 
+    @rule(several=st.lists(claims, min_size=2, max_size=5))
+    def renew_together(self, several: list[Assignment | None]) -> None:
+        assignments = [one for one in several if one is not None]
+        expected = [self.model[one.task_id].is_cancelling if self._is_current(one) else None for one in assignments]
+        assert self.host.renew_all(*assignments) == expected
+
     @rule(task=tasks)
     def cancel(self, task: UUID) -> None:
         expected = self.model[task]
