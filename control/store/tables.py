@@ -115,8 +115,8 @@ devices = Table(
     _one_of("state", DeviceState),
 )
 
-#: The devices that no task holds. Triggers on tasks and devices keep it (in the migration that made it), so nothing else
-#: writes it. It is where a pass begins to look: in a busy fleet it is short.
+#: The devices that no task holds. Triggers on tasks and devices keep it (in the migration that made it), and nothing else
+#: writes it. A pass begins to look here: in a busy fleet it is short.
 free_devices = Table("free_devices", metadata, Column("device_id", UUID, primary_key=True))
 
 scheduled_tasks = Table(
