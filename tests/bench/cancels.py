@@ -13,13 +13,14 @@ from corral.contract.tasks import TaskSubmission
 from corral.stack.postgres import EmbeddedPostgres
 from corral.stack.valkey import EmbeddedValkey
 from tests.bench.row import Row, percentiles_ms
+from tests.bench.sizes import scaled
 from tests.journeys.lab import ENDLESS, LEASE_SECONDS, Lab, eventually, laboratory
 from tests.journeys.slow_model import NAME, slow_model
 from workers.phone.app.description import BUILT_IN_APPS
 from workers.phone.fleet import phones
 
 PHONES = int(os.environ.get("CORRAL_BENCH_PHONES", "10"))
-TASKS = int(os.environ.get("CORRAL_BENCH_TASKS", "50"))
+TASKS = int(os.environ.get("CORRAL_BENCH_TASKS", str(scaled(50, least=PHONES))))
 
 
 def run() -> list[Row]:
