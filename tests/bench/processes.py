@@ -61,16 +61,11 @@ class Program:
         return words in self.log_file.read_text(errors="replace")
 
 
-def cpu_seconds(pid: int) -> float:
-    """What the threads of a process have used."""
-    fields = _stat(pid)
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
-
-
 def family_cpu_seconds(pid: int) -> float:
     """What a process has used with all its children, those that have ended too."""
-    own = sum(int(one) for one in _stat(pid)[11:15]) / TICKS_PER_SECOND
-    return own + sum(cpu_seconds(child) for child in children(pid))
+    own = sum(int(one) for one in _stat(pid)[11:15])
+    living = sum(int(one) for child in children(pid) for one in _stat(child)[11:13])
+    return (own + living) / TICKS_PER_SECOND
 
 
 def children(pid: int) -> list[int]:

@@ -120,7 +120,7 @@ class Renewals:
 
     def _rest(self) -> None:
         """Wait until every lease of the fleets is due for a durable renewal, and let their progress move on."""
-        time.sleep(max(0.0, self.passed_at + LEASE_SECONDS / 3 + 0.5 - time.monotonic()))
+        time.sleep(max(0.0, self.passed_at + LEASE_SECONDS / 3 + 1 - time.monotonic()))
         self.passed_at = time.monotonic()
         self.step += 1
 

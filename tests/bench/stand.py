@@ -17,7 +17,7 @@ from corral.stack.plane import create_first_key
 from corral.stack.ports import free_port
 from corral.stack.postgres import EmbeddedPostgres
 from corral.stack.valkey import EmbeddedValkey
-from tests.bench.processes import Program, cpu_seconds, family_cpu_seconds
+from tests.bench.processes import Program, family_cpu_seconds
 from tests.bench.wire import Client, connected, get
 
 DATABASE = "bench"
@@ -80,21 +80,17 @@ class Stand:
         bare.wait_until(lambda: listens(self.bare_port))
 
     def cpu_of(self, *names: str) -> dict[str, Callable[[], float]]:
-        """Ways to ask what each of these has used."""
+        """Ways to ask what each of these has used, with its children."""
         return {name: self._cpu_of(name) for name in names}
 
     def _cpu_of(self, name: str) -> Callable[[], float]:
-        match name:
-            case "postgres":
-                assert self.postgres.process is not None
-                pid = self.postgres.process.pid
-                return lambda: family_cpu_seconds(pid)
-            case "valkey":
-                assert self.valkey.process is not None
-                pid = self.valkey.process.pid
-            case _:
-                pid = self.programs[name].pid
-        return lambda: cpu_seconds(pid)
+        if name in self.programs:
+            pid = self.programs[name].pid
+        else:
+            server = {"postgres": self.postgres, "valkey": self.valkey}[name].process
+            assert server is not None
+            pid = server.pid
+        return lambda: family_cpu_seconds(pid)
 
     def open_plane(self, *, pool_size: int = 8, timing: Timing | None = None) -> Plane:
         """The control plane's operations in this process."""
