@@ -115,7 +115,7 @@ devices = Table(
     _one_of("state", DeviceState),
 )
 
-#: The devices that no task holds. Triggers on tasks and devices keep it (in the migration that made it), and nothing else
+#: The devices that no task holds. Triggers on tasks and devices keep it (see the migration that made it); nothing else
 #: writes it. A pass begins to look here: in a busy fleet it is short.
 free_devices = Table("free_devices", metadata, Column("device_id", UUID, primary_key=True))
 

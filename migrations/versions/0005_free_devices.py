@@ -27,7 +27,9 @@ def upgrade() -> None:
                 || coalesce(android_version, '') || chr(31) || labels::text, 0)
         ) STORED
     """)
-    op.execute("CREATE TABLE free_devices (device_id UUID NOT NULL, CONSTRAINT pk_free_devices PRIMARY KEY (device_id))")
+    op.execute(
+        "CREATE TABLE free_devices (device_id UUID NOT NULL, CONSTRAINT pk_free_devices PRIMARY KEY (device_id))"
+    )
     _follow_devices()
     _follow_tasks()
     op.execute("""
@@ -56,10 +58,10 @@ def _follow_devices() -> None:
 
 
 def _follow_tasks() -> None:
-    op.execute(f"""
+    op.execute("""
         CREATE FUNCTION free_devices_follow_tasks() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            IF TG_OP <> 'DELETE' AND {HOLDS.format("NEW")} THEN
+            IF TG_OP <> 'DELETE' AND NEW.status IN ('assigned', 'dispatched') THEN
                 DELETE FROM free_devices WHERE device_id = NEW.device_id;
             ELSE
                 INSERT INTO free_devices SELECT device_id FROM devices WHERE device_id = OLD.device_id
