@@ -68,6 +68,14 @@ def test_a_cancelled_task_answers_with_its_first_request(api: httpx.Client, user
     assert again.json() == first
 
 
+@pytest.mark.parametrize("body", [b'{"reason": tru}', b"{", b"\xff", b'{"reason": "a", "reason": "b"}', b"[]", b'""'])
+def test_a_body_that_is_no_json_cancels_nothing(api: httpx.Client, user: dict[str, str], fleet: Fleet, body: bytes):
+    task_id = fleet.submit()
+    headers = {**user, "Content-Type": "application/json"}
+    problem(api.post(f"/v1/tasks/{task_id}/cancel", content=body, headers=headers), 422, "invalid_request")
+    assert fleet.kinds(task_id) == ["queued"]
+
+
 @pytest.mark.parametrize("ending", ["done", "failed"])
 def test_a_task_that_ended_by_itself_is_a_conflict_with_its_status(
     api: httpx.Client, user: dict[str, str], fleet: Fleet, ending: str

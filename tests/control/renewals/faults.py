@@ -4,23 +4,29 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from corral.stack.valkey import EmbeddedValkey
 
 
+@dataclass
+class Delay:
+    seconds: float
+
+
 @asynccontextmanager
-async def slow_way_to(url: str, *, delay_seconds: float) -> AsyncIterator[str]:
+async def slow_way_to(url: str, delay: Delay) -> AsyncIterator[str]:
     """An address that leads to the same server, whose answers come that much later."""
     target = urlsplit(url)
     pumps: set[asyncio.Task[None]] = set()
     opened: list[asyncio.StreamWriter] = []
 
-    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter, delay_seconds: float) -> None:
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter, delay: Delay) -> None:
         with suppress(OSError):
             while data := await source.read(65_536):
-                await asyncio.sleep(delay_seconds)
+                await asyncio.sleep(delay.seconds)
                 sink.write(data)
                 await sink.drain()
         sink.close()
@@ -28,7 +34,7 @@ async def slow_way_to(url: str, *, delay_seconds: float) -> AsyncIterator[str]:
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection(target.hostname, target.port)
         opened.extend((writer, back))
-        for one in (pump(reader, back, 0), pump(there, writer, delay_seconds)):
+        for one in (pump(reader, back, Delay(0)), pump(there, writer, delay)):
             pumps.add(asyncio.create_task(one))
 
     server = await asyncio.start_server(connect, "127.0.0.1", 0)

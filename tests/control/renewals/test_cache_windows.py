@@ -19,12 +19,14 @@ from control.domain.errors import StaleLease
 from control.operations.cancels import reconcile_cancels
 from control.operations.plane import Job, Plane
 from control.operations.reap import reap_expired_leases
+from control.signals.breaker import Breaker
+from control.signals.lease_cache import LeaseCache
 from control.signals.words import CHANNEL, LeaseOf, lease_words
 from corral.contract.host_protocol import Assignment
 from corral.failpoints import on
 from tests.control.fleet import Fleet, Host, RecordedWakeups
 from tests.control.renewals.conftest import PlaneAt
-from tests.control.renewals.faults import freeze, own_valkey, slow_way_to
+from tests.control.renewals.faults import Delay, freeze, own_valkey, slow_way_to
 from tests.control.renewals.processes import Process, Writes, process
 from tests.control.renewals.stories import played, until
 
@@ -279,7 +281,7 @@ def test_a_record_that_is_gone_costs_a_look_into_postgres(scene: Scene, redis_ur
 
 def test_a_redis_that_answers_too_late_costs_neither_lease_nor_cancel(plane_at: PlaneAt, redis_url: str) -> None:
     async def story() -> None:
-        async with slow_way_to(redis_url, delay_seconds=0.06) as slow_url:
+        async with slow_way_to(redis_url, Delay(0.06)) as slow_url:
             scene = Scene(plane_at(slow_url, lease_seconds=LEASE_SECONDS))
             async with process(scene.plane, slow_url) as one, process(scene.plane, slow_url) as other:
                 for here in (one, other, other, one):
@@ -287,6 +289,29 @@ def test_a_redis_that_answers_too_late_costs_neither_lease_nor_cancel(plane_at: 
                 await scene.cancel()
                 await scene.told_in_time(one, other)
                 assert scene.lives()
+
+    played(story)
+
+
+def test_an_answer_that_came_too_late_is_not_taken_for_that_of_the_next_question(redis_url: str) -> None:
+    one, other = ("host", "one"), ("host", "other")
+
+    async def story() -> None:
+        delay = Delay(0)
+        async with slow_way_to(redis_url, delay) as slow_url:
+            cache = LeaseCache(slow_url, lease_seconds=30)
+            cache._breaker = Breaker("test", rest_seconds=0)
+            await to_thread(cache.fill, {one: True, other: False}, remaining_ms=20_000, expires_at="then")
+            for _ in range(5):
+                delay.seconds = 0.04
+                assert await to_thread(cache.look, [one]) == [None]
+                delay.seconds = 0
+                (found,) = await to_thread(cache.look, [other])
+                assert found is None or not found.is_cancelled
+            (found,) = await to_thread(cache.look, [other])
+            assert found is not None
+            assert not found.is_cancelled
+            cache.close()
 
     played(story)
 
