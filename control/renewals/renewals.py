@@ -13,15 +13,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from control.metrics import RENEWALS
 from control.operations.leases import stale_lease
 from control.operations.plane import Plane
 from control.renewals.bodies import HostRenewed, Renewed, RenewedLease
-from control.renewals.coalescer import Coalescer
+from control.renewals.caches import Caches
 from control.renewals.durable import Ask, Durable, DurableRenewals
 from control.renewals.held import HeldRenewals
-from control.renewals.known import DURABLE_SHARE, KnownLeases, Vouched
-from control.signals.lease_cache import CachedLease, LeaseCache, LeaseName
+from control.renewals.known import DURABLE_SHARE, Vouched
+from control.signals.lease_cache import LeaseCache
 from control.signals.listener import WakeupListener
 from control.signals.words import read_lease
 from control.store.leases import Renewal
@@ -31,10 +30,6 @@ MAX_HELD = 10_000
 #: The part of a lease after which a lease that is renewed alone is asked about again: answered by the caches, so that
 #: a cancel is heard soon.
 POLL_SHARE = 1 / 18
-MAX_BATCH_LOOKS = 2_000
-
-_answered_by_process = RENEWALS.labels("process")
-_answered_by_redis = RENEWALS.labels("redis")
 
 
 class CallerGone(Exception):
@@ -58,14 +53,10 @@ class Renewals:
 
     def __init__(self, plane: Plane, cache: LeaseCache, listener: WakeupListener, *, max_held: int = MAX_HELD) -> None:
         self._lease_seconds = plane.timing.lease_seconds
-        self._cache = cache
         self._listener = listener
-        self._known = KnownLeases(lease_seconds=self._lease_seconds, is_connected=lambda: listener.is_connected)
+        self._caches = Caches(cache, lease_seconds=self._lease_seconds, is_connected=lambda: listener.is_connected)
         self._held = HeldRenewals(max_held=max_held)
         self._durable = DurableRenewals(plane, cache)
-        self._looks: Coalescer[Sequence[LeaseName], list[CachedLease | None]] = Coalescer(
-            self._look_up, name="lease cache", max_batch=MAX_BATCH_LOOKS, max_waiting=25 * MAX_BATCH_LOOKS
-        )
         listener.hear("lease", self._hear_news)
         listener.hear("over", self._hear_end)
         listener.tell_gaps(self._hear_gap)
@@ -73,13 +64,8 @@ class Renewals:
     def vouched(self, renewal: Renewal) -> Renewed | None:
         """The answer that this process has at hand; None where it has to ask."""
         # Who has seen a cancel says so to be written down.
-        if renewal.cancel_seen:
-            return None
-        vouched = self._known.vouch(renewal.lease_id, renewal.host_id, cancel_seen=False)
-        if vouched is None:
-            return None
-        _answered_by_process.inc()
-        return self._nothing_new(renewal.lease_id, vouched)
+        vouched = None if renewal.cancel_seen else self._caches.vouch(renewal)
+        return self._nothing_new(renewal.lease_id, vouched) if vouched is not None else None
 
     async def renew_one(self, renewal: Renewal) -> Renewed:
         """Renew one lease.
@@ -88,7 +74,7 @@ class Renewals:
             StaleLease: it has ended, or is another host's.
             NotReady: too many renewals wait.
         """
-        if not renewal.cancel_seen and (vouched := await self._vouch_all([renewal])):
+        if not renewal.cancel_seen and (vouched := await self._caches.vouch_all([renewal])):
             return self._nothing_new(renewal.lease_id, vouched[0])
         durable = await self._renew(Ask(renewal.host_id, [renewal]))
         (is_cancelled,) = durable.cancelled
@@ -127,13 +113,12 @@ class Renewals:
 
     def forget(self, lease_id: UUID) -> None:
         """Have Postgres asked about this lease the next time."""
-        self._known.forget(str(lease_id))
+        self._caches.forget(lease_id)
 
     async def close(self) -> None:
         """Return when everything asked has been written and answered, and give back what was used."""
         await self._durable.close()
-        await self._looks.close()
-        self._cache.close()
+        await self._caches.close()
 
     async def _hold(
         self, host_id: str, renewals: Sequence[Renewal], *, until: float, is_gone: Callable[[], Awaitable[bool]]
@@ -155,52 +140,11 @@ class Renewals:
 
     async def _look_at(self, renewals: Sequence[Renewal], *, can_hold_next: bool = True) -> _Looked:
         began_at = time.monotonic()
-        return _Looked(began_at, await self._vouch_all(renewals), can_hold_next)
-
-    async def _vouch_all(self, renewals: Sequence[Renewal]) -> list[Vouched] | None:
-        """What is known of all of them; None where Postgres has to be asked about one, and so about all."""
-        vouched: list[Vouched | None] = [
-            self._known.vouch(one.lease_id, one.host_id, cancel_seen=one.cancel_seen) for one in renewals
-        ]
-        unknown = [place for place, one in enumerate(vouched) if one is None]
-        if any(self._known.needs_postgres(renewals[place].lease_id) for place in unknown):
-            return None
-        if unknown and not await self._ask_redis(renewals, vouched, unknown):
-            return None
-        _answered_by_process.inc(len(renewals) - len(unknown))
-        return [one for one in vouched if one is not None]
-
-    async def _ask_redis(self, renewals: Sequence[Renewal], vouched: list[Vouched | None], unknown: list[int]) -> bool:
-        if self._cache.is_resting:
-            return False
-        names = [(renewals[place].host_id, renewals[place].lease_id) for place in unknown]
-        for place, cached in zip(unknown, await self._looks.ask(names, size=len(names)), strict=True):
-            vouched[place] = self._by_redis(cached)
-        _answered_by_redis.inc(len(unknown))
-        return all(vouched[place] is not None for place in unknown)
-
-    def _by_redis(self, cached: CachedLease | None) -> Vouched | None:
-        # Whatever says cancel is read from Postgres.
-        if cached is None or cached.is_cancelled:
-            return None
-        remaining_seconds = cached.remaining_ms / 1000
-        due_seconds = remaining_seconds - self._lease_seconds * (1 - DURABLE_SHARE)
-        if due_seconds <= 0:
-            return None
-        return Vouched(remaining_seconds, due_seconds, cached.expires_at, is_cancelled=False)
-
-    def _look_up(self, questions: list[Sequence[LeaseName]]) -> list[list[CachedLease | None]]:
-        found = iter(self._cache.look([name for names in questions for name in names]))
-        return [[next(found) for _ in names] for names in questions]
+        return _Looked(began_at, await self._caches.vouch_all(renewals), can_hold_next)
 
     async def _renew(self, ask: Ask) -> Durable:
         durable = await self._durable.renew(ask)
-        answered = zip(ask.renewals, durable.cancelled, strict=True)
-        self._known.remember(
-            ((one.lease_id, one.host_id, is_cancelled) for one, is_cancelled in answered),
-            renewed_at=durable.renewed_at,
-            expires_at=durable.expires_at,
-        )
+        self._caches.remember(ask.renewals, durable)
         return durable
 
     def _nothing_new(self, lease_id: str, vouched: Vouched) -> Renewed:
@@ -254,5 +198,5 @@ class Renewals:
 
     def _hear_gap(self) -> None:
         if not self._listener.is_ending:
-            self._known.forget_all()
+            self._caches.forget_all()
         self._held.wake_all(end=self._listener.is_ending)

@@ -61,7 +61,7 @@ class Process:
 
     async def hears(self, assignment: Assignment) -> None:
         """Return when news about this lease has arrived here."""
-        await until(lambda: str(assignment.lease_id) in self.renewals._known._news_at)
+        await until(lambda: str(assignment.lease_id) in self.renewals._caches._known._news_at)
 
 
 def _renewal(host: Host, assignment: Assignment, cancel_seen: bool) -> Renewal:
