@@ -262,6 +262,13 @@ def test_who_is_not_known_is_told_so(caller: Caller, authorization: str) -> None
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
+def test_a_host_that_was_revoked_is_refused_at_once_on_both_sides(caller: Caller, user: dict[str, str]) -> None:
+    assert caller.in_front(caller.lease_path, {}).status_code == 200
+    assert caller.api.post(f"/v1/hosts/{caller.host.host_id}/revoke", headers=user).status_code == 200
+    problem(caller.in_front(caller.lease_path, {}), 401, "unauthenticated")
+    problem(with_charset(caller, caller.host_path, caller.of_host()), 401, "unauthenticated")
+
+
 def test_a_request_id_comes_back_from_both_sides(caller: Caller) -> None:
     for content_type in (JSON, "application/json; charset=utf-8"):
         answer = caller.send(caller.lease_path, b"{}", x_request_id="req-1", content_type=content_type)

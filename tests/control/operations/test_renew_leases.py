@@ -99,17 +99,18 @@ def test_leases_that_a_host_did_not_name_are_found_for_those_who_ask(fleet: Flee
 
 
 def test_a_batch_in_the_same_instant_as_reaper_results_and_cancels_decides_each_lease_once(fleet: Fleet) -> None:
-    for round_number in range(3):
-        host, running = busy(fleet, *(f"{round_number}-{number}" for number in range(9)), name=f"host{round_number}")
+    host = fleet.host(*"ABCDEFGHI")
+    for _ in range(3):
+        running = [fleet.running(host, max_attempts=1) for _ in host.serials]
         expired, reported, cancelled = running[:3], running[3:6], running[6:]
         for assignment in expired:
             fleet.expire(assignment)
         asked = [renewal(host, assignment) for assignment in running]
         first, second, reaped, *_ = at_once(
             lambda asked=asked: renew_leases(fleet.plane, asked).cancelled,
-            lambda asked=asked: renew_leases(fleet.plane, asked[::-1]).cancelled[::-1],
+            lambda asked=asked[::-1]: renew_leases(fleet.plane, asked).cancelled[::-1],
             lambda: reap_expired_leases(fleet.plane),
-            *[lambda one=one, host=host: host.report(one, "done") for one in reported],
+            *[lambda one=one: host.report(one, "done") for one in reported],
             *[lambda one=one: fleet.cancel(one.task_id) for one in cancelled],
         )
         last = renew_leases(fleet.plane, asked).cancelled
@@ -119,6 +120,9 @@ def test_a_batch_in_the_same_instant_as_reaper_results_and_cancels_decides_each_
             # What was gone stays gone, and a cancel that was told stays told.
             assert all(now is None for now, then in zip(last, earlier, strict=True) if then is None)
             assert all(now is not False for now, then in zip(last, earlier, strict=True) if then)
+        for assignment, is_cancelled in zip(running, last, strict=True):
+            if is_cancelled is not None:
+                host.report(assignment, "cancelled" if is_cancelled else "done")
 
 
 def test_a_batch_that_met_a_deadlock_is_made_again(fleet: Fleet, database: Database) -> None:
