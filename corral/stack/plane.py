@@ -61,7 +61,7 @@ class _Nobody:
         raise AssertionError(f"nothing here cancels {leases}")
 
     def tell_leases_ended(self, leases: Iterable[LeaseOf], *, holder_knows: bool = False) -> None:
-        raise AssertionError(f"nothing here ends {leases}")
+        raise AssertionError(f"nothing here ends {leases}, {holder_knows=}")
 
     def drop_tokens(self, token_ids: Iterable[str]) -> None:
         raise AssertionError(f"nothing here revokes {token_ids}")
