@@ -2,6 +2,7 @@
 
 import json
 import resource
+import signal
 import sys
 import time
 from importlib import import_module
@@ -33,6 +34,8 @@ def main(names: list[str]) -> int:
         sys.stderr.write(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}\n")
         return 2
     OUTPUT.mkdir(parents=True, exist_ok=True)
+    # Whoever ends this process ends all that it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # Ten thousand held requests are as many open files, on both sides.
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
