@@ -14,7 +14,8 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from heapq import heappop, heappush
+from typing import Any, NamedTuple, Protocol
 
 from tests.bench.wire import RECEIVE_BYTES, connected, is_whole
 
@@ -27,12 +28,19 @@ class Enough(Exception):
     """A conversation has seen what the load was for; end it."""
 
 
+class Later(NamedTuple):
+    """A request that is not to be sent at once."""
+
+    due_at: float
+    request: bytes
+
+
 class Conversation(Protocol):
     """What one connection says; None where it has no more to say."""
 
     def first(self) -> bytes | None: ...
 
-    def following(self, reply: bytes, at: float) -> bytes | None: ...
+    def following(self, reply: bytes, at: float) -> bytes | Later | None: ...
 
 
 @dataclass
@@ -101,14 +109,20 @@ def converse(port: int, conversations: Sequence[Conversation], *, seconds: float
     connections = Connections(port, len(conversations), stop=stop)
     speakers = dict(zip(connections.sockets, conversations, strict=True))
     result, sent_at = LoadResult(), dict[int, float]()
+    later: list[tuple[float, int, bytes]] = []
     with suppress(Enough), _measured(result, connections):
         for descriptor, speaker in speakers.items():
             if request := speaker.first():
                 sent_at[descriptor] = time.monotonic()
                 connections.sockets[descriptor].send(request)
         ends_at = time.monotonic() + min(seconds, LONGEST_SECONDS)
-        while sent_at and (remaining := ends_at - time.monotonic()) > 0:
-            for descriptor, _ in connections.epoll.poll(remaining, EVENTS_AT_ONCE):
+        while (sent_at or later) and (now := time.monotonic()) < ends_at:
+            while later and later[0][0] <= now:
+                _, descriptor, request = heappop(later)
+                sent_at[descriptor] = now
+                connections.sockets[descriptor].send(request)
+            wait_seconds = (min(ends_at, later[0][0]) if later else ends_at) - now
+            for descriptor, _ in connections.epoll.poll(max(wait_seconds, 0.0), EVENTS_AT_ONCE):
                 if descriptor == stop:
                     return result
                 reply = connections.receive(descriptor)
@@ -117,11 +131,13 @@ def converse(port: int, conversations: Sequence[Conversation], *, seconds: float
                 now = time.monotonic()
                 _note(result, reply, now - sent_at[descriptor])
                 request = speakers[descriptor].following(reply, now)
-                if request is None:
-                    del sent_at[descriptor]
-                else:
+                if isinstance(request, bytes):
                     sent_at[descriptor] = now
                     connections.sockets[descriptor].send(request)
+                    continue
+                del sent_at[descriptor]
+                if request is not None:
+                    heappush(later, (request.due_at, descriptor, request.request))
     return result
 
 

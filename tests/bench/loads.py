@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import cycle
 
-from tests.bench.load import LoadResult, converse, pace
+from tests.bench.load import Later, LoadResult, converse, pace
+
+_RENEW_AFTER, _ZERO = b'"renew_after_ms":', ord("0")
 
 
 @dataclass
@@ -78,7 +80,10 @@ class Sighting:
 
 @dataclass
 class _Repeated:
-    """Asks the same again and again until the answer has the mark; then it asks the other thing."""
+    """Asks the same again and again until the answer has the mark; then it asks the other thing.
+
+    As a host does, it waits in between where the answer says so: where Redis is away, nothing is held.
+    """
 
     number: int
     request: bytes
@@ -89,11 +94,15 @@ class _Repeated:
     def first(self) -> bytes | None:
         return self.request
 
-    def following(self, reply: bytes, at: float) -> bytes | None:
+    def following(self, reply: bytes, at: float) -> bytes | Later:
         if self.request is not self.afterwards and self.mark in reply:
             self.seen.append(Sighting(self.number, at, reply))
             self.request = self.afterwards
-        return self.request
+        found = reply.find(_RENEW_AFTER)
+        if found < 0 or reply[found + len(_RENEW_AFTER)] == _ZERO:
+            return self.request
+        digits = reply[found + len(_RENEW_AFTER) :].partition(b",")[0].rstrip(b"}")
+        return Later(at + int(digits) / 1000, self.request)
 
 
 @dataclass(frozen=True)
@@ -109,40 +118,6 @@ class UntilMarked:
         seen: list[Sighting] = []
         pairs = zip(self.requests, self.afterwards, strict=True)
         speakers = [_Repeated(number, *pair, self.mark, seen) for number, pair in enumerate(pairs)]
-        result = converse(self.port, speakers, seconds=math.inf, stop=stop)
-        result.told = list(seen)
-        return result
-
-
-@dataclass
-class _Series:
-    """Goes through its own requests, and tells of each answer with the mark."""
-
-    number: int
-    requests: Iterator[bytes]
-    mark: bytes
-    seen: list[Sighting] = field(default_factory=list[Sighting])
-
-    def first(self) -> bytes | None:
-        return next(self.requests, None)
-
-    def following(self, reply: bytes, at: float) -> bytes | None:
-        if self.mark in reply:
-            self.seen.append(Sighting(self.number, at, reply))
-        return next(self.requests, None)
-
-
-@dataclass(frozen=True)
-class Series:
-    """One connection for each series of requests. Runs until all have ended or it is stopped."""
-
-    port: int
-    series: Sequence[Sequence[bytes]]
-    mark: bytes
-
-    def run(self, stop: int) -> LoadResult:
-        seen: list[Sighting] = []
-        speakers = [_Series(number, iter(requests), self.mark, seen) for number, requests in enumerate(self.series)]
         result = converse(self.port, speakers, seconds=math.inf, stop=stop)
         result.told = list(seen)
         return result
