@@ -31,10 +31,10 @@ CANCELS_PER_SECOND = 40.0
 USUAL_CANCELS = scaled(400, least=20)
 OUTAGE_CANCELS = scaled(120, least=10)
 USUAL_LEASE_SECONDS = 30.0
-#: What Redis does not shorten must be waited for, so the outages are measured with short leases; held renewals of such
-#: come five times as often, and leave room for fewer others.
-SHORT_LEASE_SECONDS = 6.0
-OUTAGE_LOAD_PER_SECOND = LOAD_PER_SECOND // 2
+#: What Redis does not shorten must be waited for, so the outages are measured with short leases. Hosts poll the more
+#: often then, several times in each third of a lease while nothing can be held, and leave room for fewer others.
+SHORT_LEASE_SECONDS = 9.0
+OUTAGE_LOAD_PER_SECOND = LOAD_PER_SECOND // 4
 #: What the breaker, the listener and the jobs need to come back; and what the first renewals of all take.
 RECOVERY_SECONDS = 4.0
 HOLD_MS = 25_000
@@ -108,7 +108,7 @@ class Trial:
             sent_at[self.first] = time.monotonic()
             cancel(self.fleet[self.first].task_ids[0])
             self.first += 1
-        time.sleep(min(self.lease_seconds / 3 + 1, 3))
+        time.sleep(min(self.lease_seconds / 3 + 1, 4))
 
     def over_http(self, task_id: UUID) -> object:
         with Client(self.stand.port) as client:
