@@ -100,7 +100,7 @@ class Renewals:
         """Renew all leases of a host; held while there is nothing new, for as long as the request allows.
 
         Raises:
-            CallerGone: the host does not listen any more, so it gets no lease extended.
+            CallerGone: the host hung up while the request was held, so it gets no lease extended.
             NotReady: too many renewals wait.
         """
         looked = await self._hold(host_id, renewals, until=received_at + wait_seconds, is_gone=is_gone)

@@ -6,7 +6,8 @@
 
 The three may arrive in any order, late, or never. So a fill is a merge: a cancel stays, an expiry only grows, and a
 tombstone wins. The time that is left is the key's own, counted by one clock; it was set from before the statement that
-renewed the lease, so it never says too much. A record that is missing or says too little costs a look into Postgres.
+renewed the lease, less what the fill was under way (a server that was frozen works off what lay in its socket), so it
+never says too much. A record that is missing or says too little costs a look into Postgres.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from uuid import UUID
 
 from control.signals.breaker import Breaker
 from control.signals.client import sending_client
+from control.signals.server_clock import ServerClock
 from control.signals.words import CHANNEL, LeaseOf, lease_words
 from corral.failpoints import failpoint
 
@@ -29,11 +31,14 @@ CACHE_LIMIT_SECONDS = 0.03
 TOMBSTONE_MS = 120_000
 
 _FILL = """
-local ttl = tonumber(ARGV[1])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local ttl = tonumber(ARGV[1]) - math.max(0, now - tonumber(ARGV[3]))
+if ttl <= 0 then return now end
 for i, key in ipairs(KEYS) do
   local held = redis.call('GET', key)
   if held ~= 'ended' then
-    local word = ARGV[i + 2] == '1' and 'cancel' or 'live'
+    local word = ARGV[i + 3] == '1' and 'cancel' or 'live'
     local left = 0
     if held then
       if string.sub(held, 1, 6) == 'cancel' then word = 'cancel' end
@@ -46,6 +51,7 @@ for i, key in ipairs(KEYS) do
     end
   end
 end
+return now
 """
 #: A mark that meets no record stands alone, without an expiry, until a fill joins it.
 _MARK = """
@@ -91,6 +97,7 @@ class LeaseCache:
     def __init__(self, url: str, *, lease_seconds: float, limit_seconds: float = CACHE_LIMIT_SECONDS) -> None:
         self._redis = sending_client(url, limit_seconds=limit_seconds)
         self._breaker = Breaker("lease cache")
+        self._clock = ServerClock()
         self._lease_ms = round(lease_seconds * 1000)
         self._fill = self._redis.register_script(_FILL)
         self._look = self._redis.register_script(_LOOK)
@@ -107,7 +114,7 @@ class LeaseCache:
         if leases and remaining_ms > 0:
             keys = [_key(*lease) for lease in leases]
             marks = ["1" if is_cancelled else "" for is_cancelled in leases.values()]
-            self._attempt(lambda: self._fill_now(keys, [remaining_ms, expires_at, *marks]))
+            self._attempt(lambda: self._fill_now(keys, remaining_ms, expires_at, marks))
 
     def look(self, leases: Sequence[LeaseName]) -> list[CachedLease | None]:
         """What is known of each lease, in their order; None for what Postgres has to be asked about."""
@@ -137,9 +144,14 @@ class LeaseCache:
 
         return self._breaker.attempt(done, otherwise=False)
 
-    def _fill_now(self, keys: list[str], arguments: list[Any]) -> None:
+    def _fill_now(self, keys: list[str], remaining_ms: int, expires_at: str, marks: list[str]) -> None:
         failpoint("cache.filling")
-        self._fill(keys=keys, args=arguments)
+        sent_ms = self._clock.now_ms()
+        if sent_ms is None:
+            seconds, microseconds = self._redis.time()  # pyright: ignore[reportUnknownMemberType] - kwargs without types
+            sent_ms = seconds * 1000 + microseconds // 1000
+        server_ms = self._fill(keys=keys, args=[remaining_ms, expires_at, sent_ms, *marks])
+        self._clock.learn(int(server_ms))
 
     def _mark_now(self, leases: Sequence[LeaseOf]) -> None:
         failpoint("cancel.marking")

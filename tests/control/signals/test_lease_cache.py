@@ -223,3 +223,16 @@ def test_a_server_that_was_restarted_is_found_again(tmp_path: Path, cache_at: Ca
         assert cache.is_resting
     finally:
         server.stop()
+
+
+def test_a_fill_that_a_frozen_server_works_off_late_grants_what_is_left_and_no_more(cache, server):
+    one, other = lease(), lease()
+    seconds, microseconds = server.time()
+    # As if it had been sent twelve seconds ago.
+    cache._clock.learn(seconds * 1000 + microseconds // 1000 - 12_000)
+    cache.fill({named(one): False}, remaining_ms=30_000, expires_at=LATER)
+    cache._clock.learn(seconds * 1000 + microseconds // 1000 - 12_000)
+    cache.fill({named(other): False}, remaining_ms=10_000, expires_at=LATER)
+    found, gone = cache.look([named(one), named(other)])
+    assert 17_000 < found.remaining_ms <= 18_000
+    assert gone is None
