@@ -37,25 +37,27 @@ def renew_leases(plane: Plane, renewals: Sequence[Renewal], *, hosts_to_check: I
 
     One statement, and so one transaction: who is told of a cancel in it is written down in it.
     """
-    places = _places(renewals)
-    distinct = [_merged(renewals, places[key]) for key in sorted(places)]
+    if not renewals:
+        return RenewedLeases([])
     try:
-        rows = _rows(plane, distinct, hosts_to_check)
+        rows = _rows(plane, renewals, hosts_to_check)
     except DBAPIError:
         # A deadlock, or a server that was restarted under a connection that is kept: renewing twice does no harm.
-        rows = _rows_after_failure(plane, distinct, hosts_to_check)
+        rows = _rows_after_failure(plane, renewals, hosts_to_check)
     failpoint("renew.committed")
-    renewed = RenewedLeases([None] * len(renewals))
-    for place, expires_at, cancel_age_seconds, new_facts, host_id, lease_id in rows:
-        if place is None:
-            renewed.others.setdefault(host_id, []).append(UUID(lease_id))
-            continue
-        renewed.expires_at = expires_at
-        renewal = distinct[int(place)]
-        for one in places[renewal.lease_id, renewal.host_id]:
-            renewed.cancelled[one] = cancel_age_seconds is not None
-        for fact in new_facts or ():
-            CANCEL_HOP_SECONDS.labels(_HOP_OF[fact]).observe(cancel_age_seconds)
+    renewed = RenewedLeases([False] * len(renewals))
+    for what, place, expires_at, cancel_age_seconds, new_facts, host_id, lease_id in rows:
+        match what:
+            case "renewed":
+                renewed.expires_at = expires_at
+            case "stale":
+                renewed.cancelled[place] = None
+            case "cancelled":
+                renewed.cancelled[place] = True
+                for fact in new_facts:
+                    CANCEL_HOP_SECONDS.labels(_HOP_OF[fact]).observe(cancel_age_seconds)
+            case _:
+                renewed.others.setdefault(host_id, []).append(UUID(lease_id))
     return renewed
 
 
@@ -70,24 +72,3 @@ def _rows(plane: Plane, renewals: Sequence[Renewal], hosts_to_check: Iterable[st
 
 
 _rows_after_failure = retried_on_deadlock(_rows)
-
-
-def _places(renewals: Sequence[Renewal]) -> dict[tuple[str, str], list[int]]:
-    """Where each lease stands: a host that asks again before it has an answer names the same lease twice."""
-    places: dict[tuple[str, str], list[int]] = {}
-    for place, renewal in enumerate(renewals):
-        places.setdefault((renewal.lease_id, renewal.host_id), []).append(place)
-    return places
-
-
-def _merged(renewals: Sequence[Renewal], places: list[int]) -> Renewal:
-    if len(places) == 1:
-        return renewals[places[0]]
-    same = [renewals[place] for place in places]
-    progress = [one.progress for one in same if one.progress is not None]
-    return Renewal(
-        lease_id=same[0].lease_id,
-        host_id=same[0].host_id,
-        progress=progress[-1] if progress else None,
-        cancel_seen=any(one.cancel_seen for one in same),
-    )

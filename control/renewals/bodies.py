@@ -4,7 +4,6 @@ Each is as strict as its model there or stricter: what does not fit here is read
 says what is wrong with it.
 """
 
-import re
 from typing import Annotated, Literal
 
 import msgspec
@@ -13,6 +12,7 @@ from corral.contract.host_protocol import MAX_LEASES_IN_A_RENEWAL, MAX_RENEWAL_H
 
 LEASE_ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
+_LENGTH, _DIGITS, _DASHES = 36, 32, (8, 13, 18, 23)
 #: More than 64 bits would be read as a number all the same, and refused behind.
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
@@ -30,8 +30,8 @@ class LeaseRenewal(msgspec.Struct):
 
 
 class HeldLease(msgspec.Struct):
-    #: Looked at by `read_host_renewal`: a pattern for each would be a fifth of the cost of a renewal.
-    lease_id: str
+    #: Its form is looked at by `read_host_renewal`.
+    lease_id: Annotated[str, msgspec.Meta(min_length=36, max_length=36)]
     progress: Progress | None = None
     cancel_seen: bool = False
 
@@ -70,8 +70,6 @@ class HostRenewed(msgspec.Struct):
     other_leases: list[str] = []
 
 
-_LEASE_ID_LENGTH = len("00000000-0000-0000-0000-000000000000,")
-_LEASE_IDS = re.compile(f"({LEASE_ID},)+")
 _decode_host_renewal = msgspec.json.Decoder(HostRenewal).decode
 
 read_lease_renewal = msgspec.json.Decoder(LeaseRenewal).decode
@@ -81,8 +79,19 @@ write_answer = msgspec.json.Encoder().encode
 def read_host_renewal(body: bytes) -> HostRenewal:
     """Raises `msgspec.MsgspecError` where it is not what it should be."""
     said = _decode_host_renewal(body)
-    lease_ids = "".join([f"{held.lease_id}," for held in said.leases])
-    # By its length too: one text of two ids would shift the ids of everybody else in the same statement.
-    if len(lease_ids) != len(said.leases) * _LEASE_ID_LENGTH or not _LEASE_IDS.fullmatch(lease_ids):
+    if not _are_lease_ids([held.lease_id for held in said.leases]):
         raise msgspec.ValidationError("a lease id is a UUID in lower case")
     return said
+
+
+def _are_lease_ids(texts: list[str]) -> bool:
+    """For all of them at once, each of 36 characters: a pattern for each would be a third of the cost of a renewal."""
+    together = "".join(texts)
+    dashes = "-" * len(texts)
+    digits = together.replace("-", "")
+    return (
+        all(together[place::_LENGTH] == dashes for place in _DASHES)
+        and len(digits) == _DIGITS * len(texts)
+        and digits.isascii()
+        and not digits.encode().translate(None, delete=b"0123456789abcdef")
+    )

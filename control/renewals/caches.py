@@ -36,12 +36,15 @@ class Caches:
 
     async def vouch_all(self, renewals: Sequence[Renewal]) -> list[Vouched] | None:
         """What is known of all of them; None where Postgres has to be asked about one, and so about all."""
-        vouched: list[Vouched | None] = [
-            self._known.vouch(one.lease_id, one.host_id, cancel_seen=one.cancel_seen) for one in renewals
-        ]
-        unknown = [place for place, one in enumerate(vouched) if one is None]
-        if any(self._known.needs_postgres(renewals[place].lease_id) for place in unknown):
-            return None
+        vouched: list[Vouched | None] = []
+        unknown: list[int] = []
+        for place, one in enumerate(renewals):
+            known = self._known.vouch(one.lease_id, one.host_id, cancel_seen=one.cancel_seen)
+            if known is None:
+                if self._known.needs_postgres(one.lease_id):
+                    return None
+                unknown.append(place)
+            vouched.append(known)
         if unknown and not await self._ask_redis(renewals, vouched, unknown):
             return None
         _answered_by_process.inc(len(renewals) - len(unknown))

@@ -8,39 +8,50 @@ from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
 
-#: Ids come as one text each, which is a tenth of what binding an array of them costs the API.
+#: Ids come as one text each, which is a tenth of what binding an array of them costs the API; and it answers with the
+#: exceptions alone, for nearly all that is renewed is renewed and nothing else.
 _RENEW = """
-    WITH renewal AS (
+    WITH renewal AS MATERIALIZED (
         SELECT * FROM unnest(
             CAST(string_to_array(%(lease_ids)s, ',') AS uuid[]), CAST(string_to_array(%(holders)s, ',') AS uuid[]),
             CAST(string_to_array(%(seen)s, ',') AS boolean[])
         ) WITH ORDINALITY AS renewal (lease_id, host_id, cancel_seen, place)
+        -- Locks are taken in the order of the ids, so that no two statements wait for each other.
+        ORDER BY lease_id
     ), renewed AS (
         UPDATE leases AS lease
         SET expires_at = corral_now() + make_interval(secs => %(lease_seconds)s),
             progress = coalesce(CAST(%(progress)s AS jsonb) -> CAST(renewal.place AS text), lease.progress)
         FROM renewal, scheduled_tasks AS task
         WHERE lease.lease_id = renewal.lease_id AND lease.host_id = renewal.host_id AND task.task_id = lease.task_id
-        RETURNING renewal.place, renewal.cancel_seen, lease.host_id, lease.task_id, lease.attempt, lease.expires_at,
+        RETURNING lease.lease_id, lease.host_id, lease.task_id, lease.attempt, lease.expires_at,
                   task.cancel_requested_at
+    ), cancelled AS (
+        SELECT * FROM renewed JOIN renewal USING (lease_id, host_id) WHERE cancel_requested_at IS NOT NULL
     ), told AS (
         INSERT INTO task_events (task_id, at, kind, attempt, actor, details)
         SELECT task_id, corral_now(), fact.kind, attempt, 'host:' || host_id, '{}'
-        FROM renewed CROSS JOIN (VALUES (1, 'task.cancel_delivered'), (2, 'task.cancel_seen')) AS fact (number, kind)
-        WHERE cancel_requested_at IS NOT NULL AND (fact.number = 1 OR cancel_seen)
+        FROM cancelled CROSS JOIN (VALUES (1, 'task.cancel_delivered'), (2, 'task.cancel_seen')) AS fact (number, kind)
+        WHERE fact.number = 1 OR cancel_seen
         ORDER BY task_id, fact.number
         ON CONFLICT (task_id, kind)
             WHERE kind IN ('task.cancel_requested', 'task.cancel_delivered', 'task.cancel_seen') DO NOTHING
         RETURNING task_id, kind
     )
-    SELECT CAST(place AS integer) - 1 AS place, expires_at,
-           CAST(extract(epoch FROM corral_now() - cancel_requested_at) AS float8) AS cancel_age_seconds,
-           CASE WHEN cancel_requested_at IS NOT NULL
-               THEN ARRAY(SELECT told.kind FROM told WHERE told.task_id = renewed.task_id) END AS new_facts,
-           NULL AS host_id, NULL AS lease_id
+    SELECT 'renewed' AS what, NULL AS place, max(expires_at) AS expires_at, NULL AS cancel_age_seconds,
+           NULL AS new_facts, NULL AS host_id, NULL AS lease_id
     FROM renewed
     UNION ALL
-    SELECT NULL, NULL, NULL, NULL, CAST(other.host_id AS text), CAST(other.lease_id AS text)
+    SELECT 'cancelled', CAST(place AS integer) - 1, NULL,
+           CAST(extract(epoch FROM corral_now() - cancel_requested_at) AS float8),
+           ARRAY(SELECT told.kind FROM told WHERE told.task_id = cancelled.task_id), NULL, NULL
+    FROM cancelled
+    UNION ALL
+    SELECT 'stale', CAST(place AS integer) - 1, NULL, NULL, NULL, NULL, NULL
+    FROM renewal WHERE NOT EXISTS (
+        SELECT 1 FROM renewed WHERE renewed.lease_id = renewal.lease_id AND renewed.host_id = renewal.host_id)
+    UNION ALL
+    SELECT 'other', NULL, NULL, NULL, NULL, CAST(other.host_id AS text), CAST(other.lease_id AS text)
     FROM leases AS other
     WHERE other.host_id = ANY(CAST(string_to_array(%(hosts_to_check)s, ',') AS uuid[]))
         AND NOT EXISTS (SELECT 1 FROM renewal WHERE renewal.lease_id = other.lease_id)
@@ -61,18 +72,22 @@ def renew_leases(
 ) -> Sequence[tuple[Any, ...]]:
     """Extend all that are current, in one statement that also tells whose cancel is pending, and writes down who heard.
 
-    Answers with a row for each lease that was extended: its place in `renewals`, `expires_at`, the age of a pending
-    cancel in seconds, and which facts about it are new. The leases of `hosts_to_check` that no renewal names come as
-    rows without a place. Give the renewals in the order of their ids, so that no two statements wait for each other.
+    Answers with what is worth saying, as rows of (what, place, expires_at, cancel_age_seconds, new_facts, host_id,
+    lease_id): `renewed` with the one new expiry; `cancelled` and `stale` with a place in `renewals`; and `other` for
+    each lease of `hosts_to_check` that no renewal names. A lease may be named twice.
     """
-    # By place and not by lease: what a host says of the lease of another one is no progress of it.
-    progress = [f'"{place}":{one.progress}' for place, one in enumerate(renewals, 1) if one.progress is not None]
+    lease_ids, holders, progress, seen = zip(*renewals, strict=True)
+    # Of a lease that its host names twice, what was said last counts, whichever of the two Postgres takes.
+    names = list(zip(lease_ids, holders, strict=True))
+    latest = {name: one for name, one in zip(names, progress, strict=True) if one is not None}
+    said = [f'"{place}":{latest[name]}' for place, name in enumerate(names, 1) if name in latest]
     return tx.plain_rows(
         _RENEW,
-        lease_ids=",".join([renewal.lease_id for renewal in renewals]),
-        holders=",".join([renewal.host_id for renewal in renewals]),
-        seen=",".join(["t" if renewal.cancel_seen else "f" for renewal in renewals]),
-        progress=f"{{{','.join(progress)}}}",
+        lease_ids=",".join(lease_ids),
+        holders=",".join(holders),
+        # A shorter array is filled up with nulls.
+        seen=",".join(["t" if one else "f" for one in seen]) if any(seen) else "",
+        progress=f"{{{','.join(said)}}}",
         lease_seconds=lease_seconds,
         hosts_to_check=",".join(hosts_to_check),
     )

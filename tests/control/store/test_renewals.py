@@ -42,7 +42,8 @@ def test_a_thousand_renewals_touch_no_index(database: Database) -> None:
     renewals = [Renewal(str(lease_id), str(host_id), progress) for lease_id in sorted(lease_ids)]
     for first in range(0, RENEWALS, BATCH):
         with database.statement() as tx:
-            assert len(renew_leases(tx, renewals[first : first + BATCH], lease_seconds=30)) == BATCH
+            (row,) = renew_leases(tx, renewals[first : first + BATCH], lease_seconds=30)
+            assert row[0] == "renewed"
     with database.transaction() as tx:
         tx.run("SELECT pg_stat_force_next_flush()")
     with database.transaction() as tx:
