@@ -1,5 +1,6 @@
 """What this process knows by itself: leases that it has renewed, for as long as it would have heard of anything new."""
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -9,6 +10,8 @@ from typing import NamedTuple
 DURABLE_SHARE = 1 / 3
 #: A statement that began before something was heard, and ended after it, has ended by now.
 REMEMBERED_NEWS_SECONDS = 60.0
+#: How often what has ended is dropped.
+DROP_SECONDS = 1.0
 
 
 class Vouched(NamedTuple):
@@ -41,6 +44,7 @@ class KnownLeases:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._news_at: OrderedDict[str, float] = OrderedDict()
         self._gap_at = -1.0
+        self._dropped_at = -math.inf
 
     def vouch(self, lease_id: str, host_id: str, *, cancel_seen: bool) -> Vouched | None:
         """What can be said without asking anybody; None where that is nothing."""
@@ -63,11 +67,13 @@ class KnownLeases:
         """Postgres said so to a statement that was sent at `renewed_at`: leases, their hosts, and whether cancelled."""
         if renewed_at <= self._gap_at:
             return
+        known, news_at = self._known, self._news_at
         for lease_id, host_id, is_cancelled in leases:
-            if is_cancelled is not None and renewed_at > self._news_at.get(lease_id, -1.0):
-                self._known[lease_id] = _Known(host_id, renewed_at, expires_at, is_cancelled)
-                self._known.move_to_end(lease_id)
-        self._drop_ended()
+            if is_cancelled is not None and renewed_at > news_at.get(lease_id, -1.0):
+                known[lease_id] = _Known(host_id, renewed_at, expires_at, is_cancelled)
+                known.move_to_end(lease_id)
+        if renewed_at >= self._dropped_at + DROP_SECONDS:
+            self._drop_ended(renewed_at)
 
     def forget(self, lease_id: str) -> None:
         """There is news about this lease."""
@@ -83,7 +89,8 @@ class KnownLeases:
         self._gap_at = self._clock()
         self._known.clear()
 
-    def _drop_ended(self) -> None:
-        ended_before = self._clock() - self._lease_seconds
+    def _drop_ended(self, now: float) -> None:
+        self._dropped_at = now
+        ended_before = now - self._lease_seconds
         while self._known and next(iter(self._known.values())).renewed_at < ended_before:
             self._known.popitem(last=False)

@@ -37,11 +37,8 @@ MAX_BODY_BYTES = 256 * 1024
 
 _ADDRESS = re.compile(rf"/internal/v1/(?:leases/({LEASE_ID})|hosts/({LEASE_ID}))/renew")
 _SANE_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/=+-]{1,128}")
-_HEADERS = [
-    (b"content-type", b"application/json"),
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-]
+#: No more than needed, for each is written to every answer: no browser comes here, and no cache keeps a POST.
+_HEADERS = [(b"content-type", b"application/json")]
 
 
 class _Headers(NamedTuple):

@@ -125,8 +125,7 @@ def test_one_lease_is_answered_the_same_behind(caller: Caller, send: Callable[..
     assert (front.status_code, behind.status_code) == (200, 200)
     assert "x-request-id" in behind.headers
     assert same(front.json(), behind.json()), (front.json(), behind.json())
-    for name in ("content-type", "cache-control", "x-content-type-options"):
-        assert front.headers[name] == behind.headers[name]
+    assert front.headers["content-type"] == behind.headers["content-type"]
 
 
 @pytest.mark.parametrize("send", BEHIND)
