@@ -20,6 +20,7 @@ from starlette.requests import Request
 from control.api.access import NamedHost
 from control.api.edge import Edge, TheEdge
 from control.api.strict_route import TolerantRoute
+from control.metrics import HELD_CLAIMS
 from control.operations.claim import claim_assignments, claim_reply, hosts_with_assignments
 from control.signals.listener import Waiter
 from corral.contract.host_protocol import Assignment, ClaimReply, ClaimRequest
@@ -54,7 +55,8 @@ async def _wait(edge: Edge, host_id: UUID, waiter: Waiter, remaining_seconds: fl
     """Wait for a wake-up, but not for too long. True if there is a reason to claim again."""
     recheck_seconds = edge.listener.recheck_seconds
     began_at, limit_seconds = time.monotonic(), min(remaining_seconds, recheck_seconds)
-    await waiter.wait(limit_seconds)
+    with HELD_CLAIMS.track_inprogress():
+        await waiter.wait(limit_seconds)
     if time.monotonic() - began_at < limit_seconds:
         return True
     if remaining_seconds <= recheck_seconds:

@@ -9,6 +9,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from control.jobs.schedule import ScheduledJob
+from control.metrics import SWEEPS_RUN_BY_API
 from control.operations.cadence import overdue_jobs, record_api_alive, run_if_due
 from control.operations.cancels import CancelsNotTold
 from control.operations.plane import Plane
@@ -56,6 +57,7 @@ def _run(plane: Plane, sweep: ScheduledJob) -> bool:
         return False
     if changed is None:
         return False
+    SWEEPS_RUN_BY_API.labels(sweep.name).inc()
     log.warning("sweep.was_overdue", job=sweep.name, period_seconds=period, changed=changed)
     return True
 

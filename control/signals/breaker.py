@@ -7,6 +7,8 @@ from typing import TypeVar
 
 import structlog
 
+from control.metrics import SIGNALS_FAILURES
+
 log = structlog.get_logger()
 T = TypeVar("T")
 
@@ -15,10 +17,15 @@ REST_SECONDS = 1.5
 
 
 class Breaker:
-    """Runs attempts that may fail, rests after a failure, and logs an outage once at its start and once at its end."""
+    """Runs attempts that may fail, rests after a failure, and logs an outage once at its start and once at its end.
+
+    Those that failed or were not tried are counted under `name`.
+    """
 
     def __init__(self, name: str, *, rest_seconds: float = REST_SECONDS) -> None:
         self._name = name
+        # Shown as 0 before the first outage.
+        self._failures = SIGNALS_FAILURES.labels(name)
         self._rest_seconds = rest_seconds
         self._lock = threading.Lock()
         self._failed_first_at: float | None = None
@@ -32,6 +39,7 @@ class Breaker:
     def attempt(self, action: Callable[[], T], *, otherwise: T) -> T:
         """What the action answers; `otherwise` where it failed or was not tried. Never raises."""
         if not self._may_try():
+            self._failures.inc()
             return otherwise
         try:
             answer = action()
@@ -52,6 +60,7 @@ class Breaker:
             return True
 
     def _failed(self, error: Exception) -> None:
+        self._failures.inc()
         with self._lock:
             now = time.monotonic()
             is_first = self._failed_first_at is None

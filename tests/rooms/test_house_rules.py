@@ -55,6 +55,16 @@ def test_every_failpoint_stands_somewhere_and_every_place_is_known() -> None:
     assert used == set(failpoints.NAMES)
 
 
+def test_every_metric_is_counted_by_some_room_and_explained() -> None:
+    metrics = ROOT / "control/metrics.py"
+    names = re.findall(r"^([A-Z_]+) = (?:Counter|Gauge|Histogram)\(\s*\"(\w+)\"", metrics.read_text(), re.MULTILINE)
+    rooms = "".join(path.read_text() for path in (ROOT / "control").rglob("*.py") if path != metrics)
+    explained = (ROOT / "docs/reference/api.md").read_text()
+    assert len(names) > 5
+    assert [name for name, _ in names if f"{name}." not in rooms] == []
+    assert [shown for _, shown in names if f"`{shown}" not in explained] == []
+
+
 def test_nothing_is_left_for_later() -> None:
     later = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
     left = {path.relative_to(ROOT).as_posix() for path in sources() if later.search(path.read_text())}

@@ -46,6 +46,7 @@ def test_a_held_claim_is_woken_by_the_assignment(
     until(lambda: connected(api))
     poll = background.submit(host.claim, wait_ms=25_000)
     until(lambda: waiting(listener, host))
+    until(lambda: "\ncorral_held_claims 1.0\n" in api.get("/metrics").text)
     assigned_at = time.monotonic()
     task_id = fleet.submit()
     assert fleet.assign() == 1
@@ -54,6 +55,7 @@ def test_a_held_claim_is_woken_by_the_assignment(
     # Well before it would have looked again by itself.
     assert time.monotonic() - assigned_at < 4.0
     assert 0 <= answer["held_ms"] <= 25_000
+    until(lambda: "\ncorral_held_claims 0.0\n" in api.get("/metrics").text)
 
 
 def test_a_claim_that_finds_nothing_ends_with_its_hold(api: httpx.Client):

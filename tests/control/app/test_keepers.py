@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import psycopg
 import pytest
+from prometheus_client import REGISTRY
 
 from control.app import keepers
 from control.app.keepers import RAN_BY, run_overdue, show_life, watch_sweeps
@@ -35,6 +36,8 @@ def test_a_sweep_that_nobody_runs_is_run_here_once(plane: Plane):
     assert run_overdue(plane, [dead, alive]) == []
     assert runs == ["dead"]
     assert ran_by(plane) == {"dead": RAN_BY, "alive": "beat"}
+    counted = [REGISTRY.get_sample_value("corral_sweeps_run_by_api_total", {"job": job}) for job in ("dead", "alive")]
+    assert counted == [1, None]
 
 
 def test_a_sweep_that_fails_does_not_keep_the_others_from_running(plane: Plane):

@@ -2,6 +2,7 @@ import threading
 
 import pytest
 import structlog
+from prometheus_client import REGISTRY
 
 from control.signals.breaker import Breaker
 
@@ -31,6 +32,17 @@ def test_after_a_failure_nobody_is_asked_for_a_while(far_side):
     answers = [breaker.attempt(far_side.ask, otherwise="nothing") for _ in range(50)]
     assert answers == ["nothing"] * 50
     assert far_side.asked == 1
+
+
+def test_what_failed_and_what_was_not_tried_are_counted(far_side):
+    breaker = Breaker("counted", rest_seconds=60)
+    breaker.attempt(far_side.ask, otherwise=None)
+    sender = {"sender": "counted"}
+    assert REGISTRY.get_sample_value("corral_signals_failures_total", sender) == 0
+    far_side.is_away = True
+    for _ in range(3):
+        breaker.attempt(far_side.ask, otherwise=None)
+    assert REGISTRY.get_sample_value("corral_signals_failures_total", sender) == 3
 
 
 def test_after_the_rest_the_next_attempt_is_made_and_closes_the_outage(far_side):
