@@ -61,10 +61,6 @@ class Timing:
     retention_days: float = 30.0
 
     @property
-    def renew_after_seconds(self) -> float:
-        return self.lease_seconds / 3
-
-    @property
     def reap_after_seconds(self) -> float:
         """How long after its expiry a lease is reaped: by then the host's own guard has stopped the run for sure."""
         return self.lease_seconds / 10 + self.longest_action_seconds

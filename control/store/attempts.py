@@ -16,7 +16,7 @@ def attempt_by_lease(
     """The attempt that a lease belonged to, and whether this report is the one that is recorded."""
     return tx.row(
         """
-        SELECT attempt.task_id, attempt.attempt, attempt.status, attempt.report, task.status AS task_status,
+        SELECT attempt.task_id, attempt.attempt, attempt.report, task.status AS task_status,
                attempt.report = CAST(:report AS jsonb) AS is_recorded, corral_now() - attempt.finished_at AS ended_for,
                EXISTS (SELECT 1 FROM leases AS lease WHERE lease.lease_id = attempt.lease_id) AS has_lease
         FROM task_attempts AS attempt JOIN scheduled_tasks AS task USING (task_id)

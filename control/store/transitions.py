@@ -25,7 +25,7 @@ SWEEP_ROWS = 500
 
 #: Every ended task: a pending cancel ends with it, and the audit trail keeps the request.
 _ENDED = "finished_at = corral_now(), cancel_requested_at = NULL, cancel_reason = NULL"
-_CHANGED = "RETURNING task.task_id, task.attempt, task.max_attempts, task.status, task.host_id, task.device_id"
+_CHANGED = "RETURNING task.task_id, task.attempt, task.max_attempts, task.status, task.host_id"
 
 #: The fork for a run that did not end by itself. A pending cancel decides first: the task must not come back to life.
 _COMES_BACK = "task.cancel_requested_at IS NULL AND task.attempt < task.max_attempts"
@@ -233,7 +233,7 @@ def settle_assigned_cancels(tx: Transaction) -> Sequence[RowMapping]:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What the holder of a lease says of its run; `details` is for the event that tells of it."""
+    """What the holder of a lease says of its run."""
 
     status: AttemptStatus
     cause: FailureCause | None
@@ -286,12 +286,12 @@ def _end_by_report(change: str, details: str) -> str:
             DELETE FROM leases AS lease USING scheduled_tasks AS task
             WHERE lease.lease_id = :lease_id AND lease.host_id = :host_id AND task.task_id = lease.task_id
                 AND (:status <> 'cancelled' OR task.cancel_requested_at IS NOT NULL)
-            RETURNING lease.task_id, lease.device_id, lease.progress
+            RETURNING lease.task_id, lease.progress
         ), changed AS (
             UPDATE scheduled_tasks AS task SET {change}
             FROM ended WHERE task.task_id = (SELECT task_id FROM ended) AND task.lease_id = :lease_id
                 AND task.status = 'dispatched'
-            {_CHANGED}, ended.device_id AS freed_device_id
+            {_CHANGED}
         ), attempts AS (
             UPDATE task_attempts AS attempt
             SET status = :status, finished_at = corral_now(), cause = :cause, failure_reason = :failure_reason,
@@ -303,7 +303,7 @@ def _end_by_report(change: str, details: str) -> str:
                    :actor, {details}
             FROM changed
         )
-        SELECT task_id, status, freed_device_id FROM changed
+        SELECT task_id, status FROM changed
     """
 
 
