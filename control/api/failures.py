@@ -30,10 +30,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 #: Postgres' codes for a table, a column and a function that it does not know.
 _NAMES_WHAT_IS_NOT_THERE = frozenset({"42P01", "42703", "42883"})
-_DATABASE_ERRORS = (
-    *(OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError),
-    *(DataError, ProgrammingError),
-)
+_DATABASE_ERRORS = (OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError, DataError, ProgrammingError)
 
 
 def answer_failures(app: FastAPI, routes: list[APIRoute]) -> None:

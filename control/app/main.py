@@ -70,7 +70,7 @@ def _operation_id(route: APIRoute) -> str:
 
 
 def run_api(settings: Settings) -> None:
-    """Serve until SIGTERM or Ctrl-C; held claims are answered at once then, so that no host loses a poll."""
+    """Serve until SIGTERM or Ctrl-C; what is held is answered at once then, so that no host loses an answer."""
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
     server = api_server(create_app(settings, api_plane(settings)), settings)
     spare_the_collector()

@@ -41,7 +41,7 @@ def api_server(app: FastAPI, settings: Settings) -> "ApiServer":
 
 
 class ApiServer(uvicorn.Server):
-    """Ends held claims before it waits for the requests that are open."""
+    """Ends held claims and renewals before it waits for the requests that are open."""
 
     def __init__(self, config: uvicorn.Config, listener: WakeupListener) -> None:
         super().__init__(config)

@@ -17,7 +17,10 @@ _RETRYABLE = frozenset({"40P01", "40001"})  # deadlock_detected, serialization_f
 
 
 class Transaction:
-    """One open transaction. What `after_commit` was given happens once it is durable, and never if it is not."""
+    """One open transaction, or single statements that are one each.
+
+    What `after_commit` was given happens once all is durable, and never where something failed.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -52,7 +55,7 @@ class Transaction:
         self._after_commit.append(action)
 
     def committed(self) -> None:
-        """Do what was asked for; called by `Database.transaction` alone."""
+        """Do what was asked for; called by `Database` alone."""
         for action in self._after_commit:
             action()
 
