@@ -12,7 +12,7 @@ from control.domain.requirements import unmet
 from corral.contract.tasks import Requirement
 
 #: So many label sets and classes are remembered; a process that has seen more of either begins anew.
-MOST_REMEMBERED = 20_000
+MAX_REMEMBERED = 20_000
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -37,7 +37,7 @@ class Suitability:
         self._labels: list[Mapping[str, str]] = []
 
     def begin_pass(self) -> None:
-        if max(len(self._classes), len(self._labels)) > MOST_REMEMBERED:
+        if max(len(self._classes), len(self._labels)) > MAX_REMEMBERED:
             self._classes.clear()
             self._numbers.clear()
             self._labels.clear()

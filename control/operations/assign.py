@@ -18,7 +18,7 @@ from corral.contract.tasks import Requirement
 from corral.failpoints import failpoint
 
 #: So many tasks are given away in one transaction: their hosts hear of them before the next ones are looked at.
-MOST_BOOKINGS = 500
+MAX_BOOKINGS = 500
 
 
 def assign_tasks(plane: Plane) -> int:
@@ -31,7 +31,7 @@ def assign_tasks(plane: Plane) -> int:
     total = 0
     while assigned := _pass(plane):
         total += assigned
-        if assigned < MOST_BOOKINGS:
+        if assigned < MAX_BOOKINGS:
             break
     return total
 
@@ -63,9 +63,9 @@ def _bookings(tx: Transaction, suitability: Suitability) -> list[Booking]:
         return []
     present = _collection(free)
     suiting = {name: sets for name in classes if (sets := suitability.suiting(name, present))}
-    most = {name: min(MOST_BOOKINGS, sum(len(free[one]) for one in numbers_in(sets))) for name, sets in suiting.items()}
+    most = {name: min(MAX_BOOKINGS, sum(len(free[one]) for one in numbers_in(sets))) for name, sets in suiting.items()}
     queue = QueueOrder(lambda limits: _heads(tx, limits), most)
-    bookings = islice(_matched(queue, suiting, free), MOST_BOOKINGS)
+    bookings = islice(_matched(queue, suiting, free), MAX_BOOKINGS)
     return sorted(bookings, key=lambda booking: booking.task_id)
 
 
@@ -83,7 +83,7 @@ def _known_classes(tx: Transaction, suitability: Suitability) -> Sequence[str]:
 def _known_free_devices(tx: Transaction, suitability: Suitability, classes: Sequence[str]) -> dict[int, list[str]]:
     """The free devices by the number of their label set, with the labels learned."""
     asked = suitability.asked_labels(classes)
-    groups = free_devices(tx, by_host="host" in asked, by_serial="serial" in asked, limit=MOST_BOOKINGS)
+    groups = free_devices(tx, by_host="host" in asked, by_serial="serial" in asked, limit=MAX_BOOKINGS)
     unknown = {groups[key][0]: key for key in suitability.unknown_sets(groups)}
     for row in example_devices(tx, list(unknown)):
         key = unknown[str(row["device_id"])]

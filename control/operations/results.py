@@ -13,7 +13,7 @@ from control.operations.leases import stale_lease
 from control.operations.plane import Plane
 from control.signals.words import LeaseOf
 from control.store import attempts, claims, transitions
-from control.store.claims import MOST_CLASSES
+from control.store.claims import MAX_CLASSES
 from control.store.database import Transaction
 from control.store.transitions import Ending
 from corral.contract.cancellation import StoppedBy
@@ -109,7 +109,7 @@ def _next_assignment(plane: Plane, tx: Transaction, host: RowMapping, claim: Cla
 
 def _suiting_classes(device: RowMapping) -> list[str]:
     queued, labels = device["classes"], device_labels(device)
-    if len(queued) > MOST_CLASSES:
+    if len(queued) > MAX_CLASSES:
         return []
     return [one["name"] for one in queued if not unmet(_conditions(one["requires"]), labels)]
 

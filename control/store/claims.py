@@ -73,13 +73,13 @@ BEGIN_ATTEMPTS_AND_LEASES = """
 
 
 #: More sets of conditions than this are left to the pass that reads the whole queue: here a report waits.
-MOST_CLASSES = 100
+MAX_CLASSES = 100
 
 
 def lock_host_that_reports(tx: Transaction, *, host_id: UUID, lease_id: UUID, claim_id: UUID) -> RowMapping | None:
     """The host, locked, with the device of the lease and what is queued: all that a claim after a report depends on.
 
-    `classes` has the queue's sets of conditions, at most one more than `MOST_CLASSES`; `has_claimed` says whether this
+    `classes` has the queue's sets of conditions, at most one more than `MAX_CLASSES`; `has_claimed` says whether this
     claim was answered before. `device_id` is null where the lease has gone.
     """
     return tx.row(
@@ -101,7 +101,7 @@ def lock_host_that_reports(tx: Transaction, *, host_id: UUID, lease_id: UUID, cl
                EXISTS (SELECT 1 FROM task_attempts AS earlier
                        WHERE earlier.host_id = host.host_id AND earlier.claim_id = :claim_id) AS has_claimed,
                ARRAY(SELECT jsonb_build_object('name', requirement_class, 'requires', requires)
-                     FROM class LIMIT :most_classes) AS classes
+                     FROM class LIMIT :max_classes) AS classes
         FROM hosts AS host
         LEFT JOIN leases AS lease ON lease.host_id = host.host_id AND lease.lease_id = :lease_id
         LEFT JOIN devices AS device ON device.device_id = lease.device_id
@@ -110,7 +110,7 @@ def lock_host_that_reports(tx: Transaction, *, host_id: UUID, lease_id: UUID, cl
         host_id=host_id,
         lease_id=lease_id,
         claim_id=claim_id,
-        most_classes=MOST_CLASSES + 1,
+        max_classes=MAX_CLASSES + 1,
     )
 
 

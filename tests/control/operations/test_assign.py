@@ -142,7 +142,7 @@ def test_labels_that_change_count_in_the_next_pass(fleet: Fleet) -> None:
 def test_more_tasks_than_one_transaction_gives_away_are_given_in_several(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assign, "MOST_BOOKINGS", 2)
+    monkeypatch.setattr(assign, "MAX_BOOKINGS", 2)
     fleet.host(*"ABCDEFG")
     tasks = [fleet.submit(priority=number) for number in range(6)]
     assert fleet.assign() == 6

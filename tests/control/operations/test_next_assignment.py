@@ -201,8 +201,8 @@ def test_a_cancelled_or_failed_run_makes_room_for_the_next_as_well(fleet: Fleet,
 def test_a_queue_of_very_many_kinds_is_left_to_the_pass(
     fleet: Fleet, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "MOST_CLASSES", 2)
-    monkeypatch.setattr("control.operations.results.MOST_CLASSES", 2)
+    monkeypatch.setattr(claims, "MAX_CLASSES", 2)
+    monkeypatch.setattr("control.operations.results.MAX_CLASSES", 2)
     running = fleet.running(host)
     fleet.submit()
     for label in ("a", "b"):
