@@ -11,8 +11,8 @@ from control.domain.suitability import Crowding, Suitability, numbers_in
 from control.operations.plane import Job, Plane
 from control.store import job_runs, transitions
 from control.store.database import Transaction, retried_on_deadlock
-from control.store.hosts import LabelSetKey, example_devices, free_devices
-from control.store.tasks import first_of_classes, queued_classes, requirements_of_classes
+from control.store.label_sets import LabelSetKey, example_devices, free_devices
+from control.store.queue import first_of_classes, queued_classes, requirements_of_classes
 from control.store.transitions import Booking
 from corral.contract.tasks import Requirement
 from corral.failpoints import failpoint

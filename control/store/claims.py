@@ -8,6 +8,7 @@ from sqlalchemy import RowMapping
 from sqlalchemy.exc import IntegrityError
 
 from control.store.database import Transaction
+from control.store.label_sets import SOURCES_OF_LABELS
 
 _ONE_ANSWER = "uq_task_attempts_host_id_claim_id_claim_position"
 
@@ -83,7 +84,7 @@ def lock_host_that_reports(tx: Transaction, *, host_id: UUID, lease_id: UUID, cl
     claim was answered before. `device_id` is null where the lease has gone.
     """
     return tx.row(
-        """
+        f"""
         WITH RECURSIVE class AS (
             (SELECT requirement_class, requires FROM scheduled_tasks WHERE status = 'queued'
              ORDER BY requirement_class LIMIT 1)
@@ -95,9 +96,7 @@ def lock_host_that_reports(tx: Transaction, *, host_id: UUID, lease_id: UUID, cl
             ) AS following
         )
         SELECT host.incarnation, host.is_online AND NOT host.is_drain_requested AND NOT host.is_draining AS takes_tasks,
-               host.name AS host_name, host.labels AS host_labels, host.supported_commands AS host_commands,
-               device.device_id, device.state, device.serial, device.model, device.manufacturer,
-               device.android_version, device.labels,
+               device.device_id, device.state, {SOURCES_OF_LABELS},
                EXISTS (SELECT 1 FROM task_attempts AS earlier
                        WHERE earlier.host_id = host.host_id AND earlier.claim_id = :claim_id) AS has_claimed,
                ARRAY(SELECT jsonb_build_object('name', requirement_class, 'requires', requires)

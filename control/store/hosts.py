@@ -1,7 +1,6 @@
 """Hosts and their devices, as they last said of themselves."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import RowMapping
@@ -10,11 +9,6 @@ from control.store.database import Transaction
 from control.store.json_text import as_json
 from corral.contract.host_protocol import Heartbeat, HostRegistration, ReportedDevice
 from corral.contract.identifiers import uuid7
-
-_DEVICE_IS_BUSY = """
-    EXISTS (SELECT 1 FROM scheduled_tasks AS task
-            WHERE task.device_id = device.device_id AND task.status IN ('assigned', 'dispatched'))
-"""
 
 
 def insert_host(tx: Transaction, host_id: UUID, registration: HostRegistration, *, credential_hash: bytes) -> None:
@@ -35,10 +29,13 @@ def insert_host(tx: Transaction, host_id: UUID, registration: HostRegistration, 
     )
 
 
-def credential_hash_of(tx: Transaction, host_id: UUID) -> bytes | None:
-    """None where there is no such host, or it was revoked."""
-    row = tx.row("SELECT credential_hash FROM hosts WHERE host_id = :host_id AND revoked_at IS NULL", host_id=host_id)
-    return bytes(row["credential_hash"]) if row else None
+def credential_hashes_of(tx: Transaction, host_ids: Sequence[UUID]) -> dict[UUID, bytes]:
+    """By host; those that are unknown or revoked have none."""
+    rows = tx.rows(
+        "SELECT host_id, credential_hash FROM hosts WHERE host_id = ANY(:host_ids) AND revoked_at IS NULL",
+        host_ids=list(host_ids),
+    )
+    return {row["host_id"]: bytes(row["credential_hash"]) for row in rows}
 
 
 def lock_host(tx: Transaction, host_id: UUID) -> RowMapping | None:
@@ -181,52 +178,4 @@ def devices(tx: Transaction, *, host_id: UUID | None = None) -> Sequence[RowMapp
         {"WHERE device.host_id = :host_id" if host_id else ""} ORDER BY host.name, device.serial
         """,
         **({"host_id": host_id} if host_id else {}),
-    )
-
-
-class LabelSetKey(NamedTuple):
-    """Equal for devices with equal labels; `host` and `serial` count where they are given."""
-
-    of_host: int
-    of_device: int
-    host_name: str | None
-    serial: str | None
-
-
-def free_devices(tx: Transaction, *, by_host: bool, by_serial: bool, limit: int) -> dict[LabelSetKey, list[str]]:
-    """Devices that can take a task now, so many of each label set: ready, free, on a host that takes tasks.
-
-    Their ids are texts: most of them are only counted.
-    """
-    rows = tx.rows(
-        f"""
-        SELECT host.label_key AS of_host, device.label_key AS of_device,
-               {"host.name" if by_host else "CAST(NULL AS text)"} AS host_name,
-               {"device.serial" if by_serial else "CAST(NULL AS text)"} AS serial,
-               array_to_string((array_agg(device.device_id))[1:{int(limit)}], ' ') AS device_ids
-        FROM free_devices JOIN devices AS device USING (device_id) JOIN hosts AS host USING (host_id)
-        WHERE device.state = 'ready' AND host.is_online AND NOT host.is_drain_requested AND NOT host.is_draining
-            AND NOT {_DEVICE_IS_BUSY}
-        GROUP BY 1, 2, 3, 4
-        """
-    )
-    return {
-        LabelSetKey(row["of_host"], row["of_device"], row["host_name"], row["serial"]): row["device_ids"].split()
-        for row in rows
-    }
-
-
-def example_devices(tx: Transaction, device_ids: Sequence[str]) -> Sequence[RowMapping]:
-    """These devices, with all that their labels are made of."""
-    if not device_ids:
-        return []
-    return tx.rows(
-        """
-        SELECT device.device_id, host.name AS host_name, host.labels AS host_labels,
-               host.supported_commands AS host_commands, device.serial, device.model, device.manufacturer,
-               device.android_version, device.labels
-        FROM devices AS device JOIN hosts AS host USING (host_id)
-        WHERE device.device_id = ANY(CAST(:device_ids AS uuid[]))
-        """,
-        device_ids=list(device_ids),
     )

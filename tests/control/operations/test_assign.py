@@ -11,7 +11,7 @@ from control.operations import assign
 from control.operations.hosts import mark_silent_hosts_offline
 from control.operations.reap import reap_expired_leases, release_unclaimed_assignments
 from control.store.database import Database
-from control.store.tasks import first_of_classes, queued_classes
+from control.store.queue import first_of_classes, queued_classes
 from corral.contract.fleet import DeviceState
 from corral.contract.task_status import TaskStatus
 from tests.control.fleet import Fleet, Host
