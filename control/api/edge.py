@@ -11,6 +11,7 @@ from starlette.requests import Request
 from control.api.shared_look import SharedLook
 from control.operations.keys import Principal
 from control.operations.plane import Plane
+from control.renewals.callers import Callers
 from control.renewals.renewals import Renewals
 from control.signals.listener import WakeupListener
 from control.signals.tokens import VerifiedTokens
@@ -25,6 +26,7 @@ class Edge:
     plane: Plane
     listener: WakeupListener
     renewals: Renewals
+    callers: Callers
     #: Whose keys and credentials this process has verified lately; keys stand for their principal, hosts for their id.
     keys: VerifiedTokens[Principal]
     hosts: VerifiedTokens[UUID]

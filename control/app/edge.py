@@ -7,6 +7,7 @@ from control.api.edge import Edge
 from control.app.settings import Settings
 from control.operations.keys import Principal
 from control.operations.plane import Plane
+from control.renewals.callers import Callers
 from control.renewals.renewals import Renewals
 from control.signals.lease_cache import LeaseCache
 from control.signals.listener import WakeupListener
@@ -28,6 +29,7 @@ def make_edge(settings: Settings, plane: Plane) -> Edge:
         plane=plane,
         listener=listener,
         renewals=Renewals(renewing, cache, listener),
+        callers=Callers(plane, hosts),
         keys=keys,
         hosts=hosts,
         join_token=settings.join_token.get_secret_value() if settings.join_token else None,

@@ -30,6 +30,7 @@ def lifespan_of(
             yield
         finally:
             await edge.renewals.close()
+            await edge.callers.close()
             await _end(tasks)
             edge.plane.database.close()
 

@@ -23,7 +23,7 @@ def api_server(app: FastAPI, settings: Settings) -> "ApiServer":
     """The server of an application; it takes no signals unless it runs in the main thread."""
     edge: Edge = app.state.edge
     config = uvicorn.Config(
-        RenewalRoutes(app, renewals=edge.renewals, hosts=edge.hosts, answer_failure=answer_failure),
+        RenewalRoutes(app, renewals=edge.renewals, callers=edge.callers, answer_failure=answer_failure),
         host=settings.address,
         port=settings.port,
         loop="uvloop",

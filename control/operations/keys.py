@@ -6,6 +6,7 @@ A secret is 32 random bytes, so a plain SHA-256 of it cannot be guessed backward
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -72,29 +73,18 @@ def authenticate_key(plane: Plane, token: str) -> Principal:
     key_id, secret = _parts(token, _KEY_PREFIX)
     with plane.database.statement() as tx:
         row = keys.find_api_key(tx, key_id)
-    stored = bytes(row["secret_hash"]) if row else _NOTHING
-    if not hmac.compare_digest(stored, _hash(secret)) or row is None:
+    if row is None or not _is_secret_of(bytes(row["secret_hash"]), secret):
         raise Unauthenticated("this API key is not known here")
     scopes = frozenset(Scope(scope) for scope in row["scopes"])
     return Principal(key_id=key_id, actor=f"key:{row['name']}", scopes=scopes)
 
 
-def authenticate_host(plane: Plane, token: str) -> UUID:
-    """Which host this credential belongs to.
-
-    Raises:
-        Unauthenticated: to none.
-    """
-    name, secret = _parts(token, _HOST_PREFIX)
-    try:
-        host_id = UUID(name)
-    except ValueError:
-        raise Unauthenticated("this is not the credential of a host") from None
+def authenticate_hosts(plane: Plane, tokens: Sequence[str]) -> list[UUID | None]:
+    """Which host each of these credentials belongs to; None for one that is nobody's."""
+    parts = [_host_parts(token) for token in tokens]
     with plane.database.statement() as tx:
-        stored = hosts.credential_hash_of(tx, host_id)
-    if not hmac.compare_digest(stored or _NOTHING, _hash(secret)) or stored is None:
-        raise Unauthenticated("this host credential is not known here")
-    return host_id
+        stored = hosts.credential_hashes_of(tx, [one[0] for one in parts if one is not None])
+    return [one[0] if one is not None and _is_secret_of(stored.get(one[0]), one[1]) else None for one in parts]
 
 
 def verify_key(plane: Plane, known: VerifiedTokens[Principal], token: str) -> Principal:
@@ -105,11 +95,25 @@ def verify_key(plane: Plane, known: VerifiedTokens[Principal], token: str) -> Pr
     return principal
 
 
-def verify_host(plane: Plane, known: VerifiedTokens[UUID], token: str) -> UUID:
-    """Which host this credential belongs to, remembered for the next request. Raises as `authenticate_host`."""
+def verify_hosts(plane: Plane, known: VerifiedTokens[UUID], tokens: Sequence[str]) -> list[UUID | None]:
+    """Which hosts these credentials belong to, remembered for the next request; None for one that is nobody's."""
     ticket = known.begin()
-    host_id = authenticate_host(plane, token)
-    known.remember(ticket, token, host_id, token_id=id_of_host(host_id))
+    host_ids = authenticate_hosts(plane, tokens)
+    for token, host_id in zip(tokens, host_ids, strict=True):
+        if host_id is not None:
+            known.remember(ticket, token, host_id, token_id=id_of_host(host_id))
+    return host_ids
+
+
+def verify_host(plane: Plane, known: VerifiedTokens[UUID], token: str) -> UUID:
+    """Which host this credential belongs to, remembered for the next request.
+
+    Raises:
+        Unauthenticated: to none.
+    """
+    (host_id,) = verify_hosts(plane, known, [token])
+    if host_id is None:
+        raise Unauthenticated("this host credential is not known here: it looks like corralhost_<id>_<secret>")
     return host_id
 
 
@@ -134,6 +138,18 @@ def _parts(token: str, prefix: str) -> tuple[str, str]:
     if len(parts) != 3 or parts[0] != prefix or not parts[1].isascii() or not parts[1].isalnum():  # noqa: PLR2004
         raise Unauthenticated(f"a token looks like {prefix}_<id>_<secret>")
     return parts[1], parts[2]
+
+
+def _host_parts(token: str) -> tuple[UUID, str] | None:
+    try:
+        name, secret = _parts(token, _HOST_PREFIX)
+        return UUID(name), secret
+    except (Unauthenticated, ValueError):
+        return None
+
+
+def _is_secret_of(stored: bytes | None, secret: str) -> bool:
+    return hmac.compare_digest(stored or _NOTHING, _hash(secret)) and stored is not None
 
 
 def _hash(secret: str) -> bytes:

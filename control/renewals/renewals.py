@@ -8,6 +8,7 @@
 The place is taken before the first look, so news that comes between look and wait is not missed.
 """
 
+import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
@@ -30,6 +31,8 @@ MAX_HELD = 10_000
 #: The part of a lease after which a lease that is renewed alone is asked about again: answered by the caches, so that
 #: a cancel is heard soon.
 POLL_SHARE = 1 / 18
+#: How much earlier than they need to hosts may be told to come, so that they do not come all at once.
+SPREAD_SHARE = 1 / 4
 
 
 class CallerGone(Exception):
@@ -185,7 +188,10 @@ class Renewals:
         return 0 if can_hold and not is_news else self._poll_ms()
 
     def _poll_ms(self) -> int:
-        share = POLL_SHARE if self._listener.is_connected else DURABLE_SHARE
+        if self._listener.is_connected:
+            return round(self._lease_seconds * POLL_SHARE * 1000)
+        # Every host hears in the same moment that nothing can be held: they must not come back in the same moment too.
+        share = DURABLE_SHARE * random.uniform(1 - SPREAD_SHARE, 1)  # noqa: S311 - no secret
         return round(self._lease_seconds * share * 1000)
 
     def _hear_news(self, rest: str) -> None:

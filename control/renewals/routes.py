@@ -1,7 +1,7 @@
 """The two renewals as a plain ASGI application in front of FastAPI, whose routing and models cost four times as much.
 
-Only what is as it should be is answered here: a canonical address, a JSON body of known length that decodes, a
-credential that this process has verified lately. Everything else goes on to the same calls behind FastAPI, which
+Only what is as it should be is answered here: a canonical address, a JSON body of known length that decodes, the
+credential of a host. Everything else goes on to the same calls behind FastAPI, which
 answer the same and say what is wrong.
 """
 
@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple, TypeAlias
-from uuid import UUID
 
 import anyio
 import msgspec
@@ -22,8 +21,8 @@ from control.renewals.bodies import (
     read_lease_renewal,
     write_answer,
 )
+from control.renewals.callers import Callers
 from control.renewals.renewals import CallerGone, Renewals
-from control.signals.tokens import VerifiedTokens
 from control.store.leases import Renewal
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -42,9 +41,9 @@ _HEADERS = [(b"content-type", b"application/json")]
 
 
 class _Headers(NamedTuple):
-    """What decides whether a request is answered here."""
+    """What a request that may be answered here says of itself."""
 
-    host_id: str
+    token: str
     request_id: bytes | None
 
 
@@ -53,7 +52,7 @@ class RenewalRoutes:
 
     Args:
         application: what answers everything else.
-        hosts: the credentials of hosts that this process has verified.
+        callers: whose credential a request has.
         answer_failure: answers a request whose renewal raised something.
     """
 
@@ -62,31 +61,32 @@ class RenewalRoutes:
         application: Application,
         *,
         renewals: Renewals,
-        hosts: VerifiedTokens[UUID],
+        callers: Callers,
         answer_failure: Callable[[Exception, Scope, Receive, Send], Awaitable[None]],
     ) -> None:
         self._application = application
         self._renewals = renewals
-        self._hosts = hosts
+        self._callers = callers
         self._answer_failure = answer_failure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_renewal = scope["type"] == "http" and scope["method"] == "POST" and scope["path"].endswith("/renew")
         address = _ADDRESS.fullmatch(scope["path"]) if is_renewal else None
-        headers = self._headers(scope) if address else None
+        headers = _headers(scope) if address else None
         if address is None or headers is None:
             await self._application(scope, receive, send)
             return
-        lease_id, host_id = address.groups()
         received_at = time.monotonic()
         try:
             body = await _body(receive)
-            if lease_id is not None:
-                answer = await self._renew_one(lease_id, headers.host_id, body)
-            elif host_id == headers.host_id:
-                answer = await self._renew_host(host_id, body, received_at, receive)
-            else:
+            caller = self._callers.known(headers.token) or await self._callers.verify(headers.token)
+            lease_id, host_id = address.groups()
+            if caller is None or host_id not in {None, str(caller)}:
                 answer = None
+            elif lease_id is not None:
+                answer = await self._renew_one(lease_id, str(caller), body)
+            else:
+                answer = await self._renew_host(str(caller), body, received_at, receive)
         except CallerGone:
             return
         except Exception as error:  # noqa: BLE001 - one place decides what every kind of failure is answered with
@@ -118,23 +118,24 @@ class RenewalRoutes:
             is_gone=lambda: _is_gone(receive),
         )
 
-    def _headers(self, scope: Scope) -> _Headers | None:
-        """None where the request is one for FastAPI."""
-        host_id: UUID | None = None
-        request_id: bytes | None = None
-        is_json = has_length = False
-        for name, value in scope["headers"]:
-            if name == b"authorization":
-                host_id = self._hosts.known(value[7:].decode("latin-1")) if value[:7].lower() == b"bearer " else None
-            elif name == b"content-type":
-                is_json = value == b"application/json"
-            elif name == b"content-length":
-                has_length = value.isdigit() and len(value) < 10 and int(value) <= MAX_BODY_BYTES  # noqa: PLR2004
-            elif name == b"x-request-id":
-                if not _SANE_REQUEST_ID.fullmatch(value):
-                    return None
-                request_id = value
-        return _Headers(str(host_id), request_id) if host_id is not None and is_json and has_length else None
+
+def _headers(scope: Scope) -> _Headers | None:
+    """None where the request is one for FastAPI."""
+    token: str | None = None
+    request_id: bytes | None = None
+    is_json = has_length = False
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            token = value[7:].decode("latin-1") if value[:7].lower() == b"bearer " else None
+        elif name == b"content-type":
+            is_json = value == b"application/json"
+        elif name == b"content-length":
+            has_length = value.isdigit() and len(value) < 10 and int(value) <= MAX_BODY_BYTES  # noqa: PLR2004
+        elif name == b"x-request-id":
+            if not _SANE_REQUEST_ID.fullmatch(value):
+                return None
+            request_id = value
+    return _Headers(token, request_id) if token and is_json and has_length else None
 
 
 def _decoded(read: Callable[[bytes], Any], body: bytes) -> Any | None:

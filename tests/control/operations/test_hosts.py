@@ -4,7 +4,7 @@ import pytest
 
 from control.domain.errors import HostNotFound, StaleIncarnation, Unauthenticated
 from control.operations.hosts import list_devices, list_hosts, mark_silent_hosts_offline, register_host, request_drain
-from control.operations.keys import authenticate_host, authenticate_key, create_api_key
+from control.operations.keys import authenticate_hosts, authenticate_key, create_api_key
 from control.operations.submit import submit_task
 from control.store.database import Database
 from corral.contract.fleet import DeviceState, Scope
@@ -90,10 +90,11 @@ def test_nobody_is_taken_offline_for_a_silence_of_the_api(fleet: Fleet, database
 
 def test_a_host_is_known_by_its_credential_alone(fleet: Fleet) -> None:
     registered = register_host(fleet.plane, HostRegistration(name="bench"))
-    assert authenticate_host(fleet.plane, registered.credential) == registered.host_id
-    for wrong in (registered.credential + "x", f"corralhost_{uuid7().hex}_x", "corralhost_é_x", "", "x_y_z"):
-        with pytest.raises(Unauthenticated):
-            authenticate_host(fleet.plane, wrong)
+    other = register_host(fleet.plane, HostRegistration(name="other"))
+    wrong = [registered.credential + "x", f"corralhost_{uuid7().hex}_x", "corralhost_é_x", "", "x_y_z"]
+    tokens = [registered.credential, *wrong, other.credential, registered.credential]
+    expected = [registered.host_id, *[None] * len(wrong), other.host_id, registered.host_id]
+    assert authenticate_hosts(fleet.plane, tokens) == expected
 
 
 def test_a_key_is_known_by_its_secret_and_carries_its_scopes(fleet: Fleet) -> None:
