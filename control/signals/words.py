@@ -2,6 +2,7 @@
 
 work:<host>              there may be something for this host to claim
 lease:<host>:<lease>     this lease was cancelled or has ended: whatever is remembered of it is out of date
+over:<host>:<lease>      the same of a lease that its own host has ended, which need not be woken for it
 token:<id>               what was verified for this id is void
 """
 

@@ -7,6 +7,7 @@
      │ renew(progress, cancel_seen) ──────► remaining ms, cancel_requested    one lease, answered at once
      │ renew(leases, wait_ms) ────────────► the same for each lease      held until one is cancelled or lost
      │ artifacts …  result(status) ───────► recorded | already_recorded  repeated until acknowledged
+     │              and with it a claim ──► assignment, or nothing       for the device that the report frees
 
 `cancel_requested` is a level: it is in every reply about a lease until the task has ended. Times are remaining
 milliseconds; the host counts them from the moment at which it *sent* the request, so no two clocks are compared.
