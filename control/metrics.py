@@ -36,6 +36,7 @@ HELD_CLAIMS = Gauge("corral_held_claims", "Claims that wait for a task just now.
 SWEEPS_RUN_BY_API = Counter(
     "corral_sweeps_run_by_api_total", "Sweeps that were overdue, because beat or the jobs do not run.", ["job"]
 )
+#: `sender` is one of doorbell, lease cache, wakeups.
 SIGNALS_FAILURES = Counter(
     "corral_signals_failures_total", "Calls to Redis that failed or were not tried, by who made them.", ["sender"]
 )

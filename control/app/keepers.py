@@ -34,6 +34,9 @@ async def show_life(plane: Plane) -> None:
 async def watch_sweeps(plane: Plane, sweeps: Sequence[ScheduledJob]) -> None:
     """Run the sweeps that are overdue, until cancelled: tasks go on when beat or the jobs are dead."""
     limiter = CapacityLimiter(1)
+    for sweep in sweeps:
+        # Shown as 0 before the first of them is overdue.
+        SWEEPS_RUN_BY_API.labels(sweep.name)
     await asyncio.sleep(GRACE_SECONDS)
     await _repeat(lambda: run_sync(run_overdue, plane, sweeps, limiter=limiter), "watch_sweeps", WATCH_SECONDS)
 
