@@ -18,6 +18,10 @@ from control.signals.gate import DoorbellGate
 
 log = structlog.get_logger()
 
+#: A task that is submitted alone is looked at at once; of a hundred in a second, several are looked at together. The
+#: gate stays shut meanwhile, so what is saved is the rings too.
+RINGS_APART_SECONDS = 0.02
+
 
 class JobRunner:
     """Runs jobs in one worker process, over a plane that it opens for the first of them."""
@@ -29,7 +33,7 @@ class JobRunner:
         self._lock = threading.Lock()
         self._plane: Plane | None = None
         # Rung jobs wait for each other in Postgres too, but there each would hold a thread and a connection.
-        self._turns = {job.value: Turns() for job in Job}
+        self._turns = {job.value: Turns(apart_seconds=RINGS_APART_SECONDS) for job in Job}
 
     def sweep(self, job: ScheduledJob) -> None:
         """Run the job if it is due, whoever ticked it."""

@@ -1,6 +1,8 @@
-"""One at a time, and one that waits."""
+"""One at a time, one that waits, and a while between them."""
 
+import math
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -9,9 +11,14 @@ class Turns:
     """Lets one of several equal requests run, one wait, and tells the others that they are not needed.
 
     The one that waits has not begun, so it will see whatever a later one came for.
+
+    Args:
+        apart_seconds: so much passes between the beginnings of two: more come for the second while it waits.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, apart_seconds: float = 0.0) -> None:
+        self._apart_seconds = apart_seconds
+        self._begun_at = -math.inf
         self._running = threading.Lock()
         self._waiting = threading.Lock()
 
@@ -22,5 +29,7 @@ class Turns:
             yield False
             return
         with self._running:
+            time.sleep(max(0.0, self._begun_at + self._apart_seconds - time.monotonic()))
+            self._begun_at = time.monotonic()
             self._waiting.release()
             yield True
