@@ -26,8 +26,8 @@ RAN_BY = "api"
 
 
 async def show_life(plane: Plane) -> None:
-    """Record that this API takes renewals, until cancelled."""
-    # In the threads that renewals use, so that an API whose threads all hang shows no life.
+    """Record that this API serves its hosts, until cancelled."""
+    # In the threads that heartbeats and reports use, so that an API whose threads all hang shows no life.
     await _repeat(lambda: run_sync(record_api_alive, plane), "show_life", plane.timing.lease_seconds / SIGNS_PER_LEASE)
 
 
