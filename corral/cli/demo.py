@@ -17,7 +17,7 @@ from corral.stack.stack import Stack
 from corral.stack.state_folder import StackFolder
 from corral.stack.stop_request import StopAsked
 
-#: A host hears of a cancel with its next renewal, a third of this away.
+#: Whatever gets lost, a host hears of a cancel within a third of this.
 LEASE_SECONDS = 6.0
 PHONES = 3
 #: All of it takes a few seconds; whatever has not ended by then hangs.
