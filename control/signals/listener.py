@@ -149,8 +149,10 @@ class WakeupListener:
 
     def _set_connected(self, is_connected: bool) -> None:  # noqa: FBT001 - the one argument of a setter
         if is_connected != self.is_connected:
-            self.is_connected = is_connected
+            # Whoever remembers something must have forgotten it before a thread can see that all is heard again.
+            self.is_connected = False
             self._tell_gap()
+            self.is_connected = is_connected
 
     def _tell_gap(self) -> None:
         for waiters in self._waiters.values():
