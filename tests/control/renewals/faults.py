@@ -57,11 +57,20 @@ def own_valkey(folder: Path) -> Iterator[EmbeddedValkey]:
     try:
         yield server
     finally:
-        freeze(server, False)
+        # A frozen one would not hear that it is to end.
+        thaw(server)
         server.stop()
 
 
-def freeze(server: EmbeddedValkey, is_frozen: bool) -> None:
+def freeze(server: EmbeddedValkey) -> None:
+    _send(server, signal.SIGSTOP)
+
+
+def thaw(server: EmbeddedValkey) -> None:
+    _send(server, signal.SIGCONT)
+
+
+def _send(server: EmbeddedValkey, number: signal.Signals) -> None:
     assert server.process is not None
     if server.process.poll() is None:
-        server.process.send_signal(signal.SIGSTOP if is_frozen else signal.SIGCONT)
+        server.process.send_signal(number)

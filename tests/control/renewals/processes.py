@@ -32,7 +32,7 @@ class Process:
 
     async def poll(self, host: Host, assignment: Assignment, *, cancel_seen: bool = False) -> Renewed:
         """Renew one lease as the route does."""
-        renewal = _renewal(host, assignment, cancel_seen)
+        renewal = _renewal(host, assignment, cancel_seen=cancel_seen)
         return self.renewals.vouched(renewal) or await self.renewals.renew_one(renewal)
 
     async def renew(
@@ -46,7 +46,7 @@ class Process:
         """Renew all leases of a host."""
         return await self.renewals.renew_host(
             str(host.host_id),
-            [_renewal(host, one, one in seen) for one in assignments],
+            [_renewal(host, one, cancel_seen=one in seen) for one in assignments],
             wait_seconds=wait_seconds,
             received_at=time.monotonic(),
             is_gone=is_gone,
@@ -64,7 +64,7 @@ class Process:
         await until(lambda: str(assignment.lease_id) in self.renewals._caches._known._news_at)
 
 
-def _renewal(host: Host, assignment: Assignment, cancel_seen: bool) -> Renewal:
+def _renewal(host: Host, assignment: Assignment, *, cancel_seen: bool) -> Renewal:
     return Renewal(str(assignment.lease_id), str(host.host_id), cancel_seen=cancel_seen)
 
 

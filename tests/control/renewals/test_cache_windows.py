@@ -325,7 +325,7 @@ def test_without_redis_no_lease_is_lost_and_a_cancel_is_heard_within_a_third(
 
         async def story(one: Process, other: Process) -> None:
             if fault == "frozen":
-                freeze(server, True)
+                freeze(server)
             else:
                 await to_thread(server.stop)
                 await until(lambda: not one.listener.is_connected and not other.listener.is_connected)
