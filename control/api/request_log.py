@@ -2,6 +2,7 @@
 
 import re
 import time
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -18,6 +19,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 _SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:/=+-]{1,128}")
 #: Probes ask every few seconds; a line for each would bury the others.
+_HOST_PROTOCOL = "/internal/"
 _QUIET_PATHS = frozenset({"/healthz", "/metrics", "/readyz"})
 
 
@@ -99,7 +101,10 @@ def _write_line(scope: Scope, status: int | None, elapsed_ms: float, request_id:
     if scope["path"] in _QUIET_PATHS:
         return
     state: dict[str, Any] = scope["state"]
-    log.info(
+    # Hosts call several times a second and are counted; a line for each would cost a sixth of answering them.
+    is_routine = scope["path"].startswith(_HOST_PROTOCOL) and status is not None and status < HTTPStatus.BAD_REQUEST
+    say = log.debug if is_routine else log.info
+    say(
         "request",
         method=scope["method"],
         route=_route(scope),

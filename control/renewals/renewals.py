@@ -61,7 +61,6 @@ class Renewals:
         self._held = HeldRenewals(max_held=max_held)
         self._durable = DurableRenewals(plane, cache)
         listener.hear("lease", self._hear_news)
-        listener.hear("over", self._hear_end)
         listener.tell_gaps(self._hear_gap)
 
     def vouched(self, renewal: Renewal) -> Renewed | None:
@@ -198,9 +197,6 @@ class Renewals:
         lease = read_lease(rest)
         self.forget(lease.lease_id)
         self._held.wake(str(lease.host_id))
-
-    def _hear_end(self, rest: str) -> None:
-        self.forget(read_lease(rest).lease_id)
 
     def _hear_gap(self) -> None:
         if not self._listener.is_ending:

@@ -67,7 +67,7 @@ redis.call('PUBLISH', ARGV[2], ARGV[3])
 """
 _END = """
 for _, key in ipairs(KEYS) do redis.call('SET', key, 'ended', 'PX', ARGV[1]) end
-redis.call('PUBLISH', ARGV[2], ARGV[3])
+if ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[2], ARGV[3]) end
 """
 _LOOK = """
 local found = {}
@@ -129,9 +129,9 @@ class LeaseCache:
         return self._attempt(lambda: self._mark_now(leases))
 
     def end(self, leases: Iterable[LeaseOf], *, holder_knows: bool) -> None:
-        """Note that these leases are over, and tell all processes."""
+        """Note that these leases are over, and tell all processes unless their holder has ended them itself."""
         over = list(leases)
-        arguments = [TOMBSTONE_MS, CHANNEL, lease_words(over, kind="over" if holder_knows else "lease")]
+        arguments = [TOMBSTONE_MS, CHANNEL, "" if holder_knows else lease_words(over)]
         self._attempt(lambda: self._end(keys=[_key(*lease) for lease in over], args=arguments))
 
     def close(self) -> None:

@@ -2,7 +2,6 @@
 
 work:<host>              there may be something for this host to claim
 lease:<host>:<lease>     this lease was cancelled or has ended: whatever is remembered of it is out of date
-over:<host>:<lease>      the same of a lease that its own host has ended, which need not be woken for it
 token:<id>               what was verified for this id is void
 """
 
@@ -32,8 +31,8 @@ def work_words(host_ids: Iterable[UUID]) -> str:
     return " ".join(sorted({f"work:{host_id}" for host_id in host_ids}))
 
 
-def lease_words(leases: Iterable[LeaseOf], *, kind: str = "lease") -> str:
-    return " ".join(sorted({f"{kind}:{lease.host_id}:{lease.lease_id}" for lease in leases}))
+def lease_words(leases: Iterable[LeaseOf]) -> str:
+    return " ".join(sorted({f"lease:{lease.host_id}:{lease.lease_id}" for lease in leases}))
 
 
 def token_words(token_ids: Iterable[str]) -> str:

@@ -33,6 +33,7 @@ def process(settings: Settings, plane: Plane) -> Iterator["subprocess.Popen[byte
         "CORRAL_ARTIFACTS_DIR": str(settings.artifacts_dir),
         "CORRAL_JOIN_TOKEN": JOIN_TOKEN,
         "CORRAL_LOG_FORMAT": "json",
+        "CORRAL_LOG_LEVEL": "debug",
         "CORRAL_PORT": str(free_port()),
     }
     with subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE) as running:
