@@ -49,7 +49,11 @@ class Settings(BaseSettings):
     log_format: LogFormat = Field(
         default="console", description="`console` for people, `json` (one object per line) for machines."
     )
-    log_level: LogLevel = Field(default="info", description="The least level logged.")
+    log_level: LogLevel = Field(
+        default="info",
+        description="The least level logged. At `debug` also each request of a host that went well; renewals are only"
+        " counted (`GET /metrics`).",
+    )
     shutdown_seconds: Seconds = Field(
         default=10.0, description="How long requests that are being answered may go on after a SIGTERM."
     )
