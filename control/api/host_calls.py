@@ -83,7 +83,7 @@ async def report(
     edge: TheEdge, lease_id: UUID, host_id: CallingHost, report: TerminalResultRequest
 ) -> TerminalResultResponse:
     answer = await run_sync(record_task_result, edge.plane, host_id, lease_id, report)
-    # Other processes are told; this one must not even be late.
+    # No other process is told, for the host itself knows; this one knows too.
     edge.renewals.forget(lease_id)
     return answer
 
