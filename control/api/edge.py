@@ -39,6 +39,16 @@ class Edge:
     shared_look: SharedLook = field(default_factory=SharedLook)
     upload_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(UPLOAD_THREADS))
 
+    def drop_token(self, token_id: str) -> None:
+        """What was verified for this key or host is void."""
+        self.keys.drop(token_id)
+        self.hosts.drop(token_id)
+
+    def drop_all_tokens(self) -> None:
+        """What was revoked lately may not have been heard of."""
+        self.keys.clear()
+        self.hosts.clear()
+
 
 async def _edge(request: Request) -> Edge:
     return request.app.state.edge

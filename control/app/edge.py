@@ -24,8 +24,7 @@ def make_edge(settings: Settings, plane: Plane) -> Edge:
     cache = LeaseCache(redis_url, lease_seconds=plane.timing.lease_seconds)
     keys = VerifiedTokens[Principal](is_connected=lambda: listener.is_connected)
     hosts = VerifiedTokens[UUID](is_connected=lambda: listener.is_connected)
-    _drop_what_is_revoked(listener, keys, hosts)
-    return Edge(
+    edge = Edge(
         plane=plane,
         listener=listener,
         renewals=Renewals(renewing, cache, listener),
@@ -35,6 +34,9 @@ def make_edge(settings: Settings, plane: Plane) -> Edge:
         join_token=settings.join_token.get_secret_value() if settings.join_token else None,
         head_revision=head_revision(),
     )
+    listener.hear("token", edge.drop_token)
+    listener.tell_gaps(edge.drop_all_tokens)
+    return edge
 
 
 def _renewing_plane(settings: Settings, plane: Plane) -> Plane:
@@ -46,18 +48,3 @@ def _renewing_plane(settings: Settings, plane: Plane) -> Plane:
         is_for_one_thread=True,
     )
     return replace(plane, database=database)
-
-
-def _drop_what_is_revoked(
-    listener: WakeupListener, keys: VerifiedTokens[Principal], hosts: VerifiedTokens[UUID]
-) -> None:
-    def drop(token_id: str) -> None:
-        keys.drop(token_id)
-        hosts.drop(token_id)
-
-    def clear() -> None:
-        keys.clear()
-        hosts.clear()
-
-    listener.hear("token", drop)
-    listener.tell_gaps(clear)

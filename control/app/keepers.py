@@ -1,4 +1,6 @@
-"""What an API process does unasked: it shows that it lives, and runs sweeps that nobody else runs any more."""
+"""What an API process does unasked: it shows that it lives, forgets who was revoked, and runs sweeps that nobody else
+runs any more.
+"""
 
 import asyncio
 import time
@@ -12,7 +14,9 @@ from control.jobs.schedule import ScheduledJob
 from control.metrics import SWEEPS_RUN_BY_API
 from control.operations.cadence import overdue_jobs, record_api_alive, run_if_due
 from control.operations.cancels import CancelsNotTold
+from control.operations.keys import lately_revoked
 from control.operations.plane import Plane
+from control.signals.tokens import HEARING_SECONDS
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -22,6 +26,8 @@ SIGNS_PER_LEASE = 6
 WATCH_SECONDS = 2.0
 #: The parts of Corral start together: beat's first ticks come before anybody takes it for dead.
 GRACE_SECONDS = 6.0
+#: How often a process looks for revocations: what one costs at most of which no word has come.
+REVOKED_SECONDS = 5.0
 RAN_BY = "api"
 
 
@@ -29,6 +35,21 @@ async def show_life(plane: Plane) -> None:
     """Record that this API serves its hosts, until cancelled."""
     # In the threads that heartbeats and reports use, so that an API whose threads all hang shows no life.
     await _repeat(lambda: run_sync(record_api_alive, plane), "show_life", plane.timing.lease_seconds / SIGNS_PER_LEASE)
+
+
+async def drop_revoked(plane: Plane, drop: Callable[[str], None]) -> None:
+    """Have `drop` called once with the name of each lately revoked token, until cancelled: its word may be lost."""
+    dropped: frozenset[str] = frozenset()
+
+    async def look() -> None:
+        nonlocal dropped
+        # What was verified longer ago than this is not believed any more.
+        revoked = await run_sync(lambda: lately_revoked(plane, within_seconds=HEARING_SECONDS))
+        for token_id in revoked - dropped:
+            drop(token_id)
+        dropped = revoked
+
+    await _repeat(look, "drop_revoked", REVOKED_SECONDS)
 
 
 async def watch_sweeps(plane: Plane, sweeps: Sequence[ScheduledJob]) -> None:

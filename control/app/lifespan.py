@@ -8,7 +8,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 
 from control.api.edge import Edge
-from control.app.keepers import show_life, watch_sweeps
+from control.app.keepers import drop_revoked, show_life, watch_sweeps
 from control.jobs.schedule import ScheduledJob
 
 
@@ -24,6 +24,7 @@ def lifespan_of(
         tasks = [
             asyncio.create_task(edge.listener.run(), name="wakeup listener"),
             asyncio.create_task(show_life(edge.plane), name="sign of life"),
+            asyncio.create_task(drop_revoked(edge.plane, edge.drop_token), name="revocations"),
             asyncio.create_task(watch_sweeps(edge.plane, sweeps), name="sweep watch"),
         ]
         try:

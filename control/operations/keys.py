@@ -51,7 +51,7 @@ def list_api_keys(plane: Plane) -> ApiKeyList:
 
 
 def revoke_api_key(plane: Plane, key_id: str) -> ApiKeyView:
-    """Void a key. Once this returns no process takes it that hears wake-ups, nor after two seconds any that does not.
+    """Void a key. Once this returns no process takes it that hears wake-ups, nor after some seconds any that does not.
 
     Raises:
         KeyNotFound: there is no such key.
@@ -115,6 +115,14 @@ def verify_host(plane: Plane, known: VerifiedTokens[UUID], token: str) -> UUID:
     if host_id is None:
         raise Unauthenticated("this host credential is not known here: it looks like corralhost_<id>_<secret>")
     return host_id
+
+
+def lately_revoked(plane: Plane, *, within_seconds: float) -> frozenset[str]:
+    """The names of what was revoked in this time, whether or not anybody was told of it."""
+    with plane.database.statement() as tx:
+        key_ids = keys.lately_revoked_keys(tx, within_seconds=within_seconds)
+        host_ids = hosts.lately_revoked_hosts(tx, within_seconds=within_seconds)
+    return frozenset([*map(id_of_key, key_ids), *map(id_of_host, host_ids)])
 
 
 def id_of_key(key_id: str) -> str:

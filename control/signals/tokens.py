@@ -1,7 +1,8 @@
 """The credentials that this process has verified, so that not every request costs a look into Postgres.
 
 A revocation commits in Postgres and is then told on the channel of wake-ups. Who hears it drops the token at once; who
-cannot hear looks again after two seconds. What was read before a drop is never remembered after it:
+cannot hear looks again after two seconds. What no word came of is found in Postgres by a keeper, and dropped too. What
+was read before a drop is never remembered after it:
 
     begin() ──► read Postgres ──► remember(ticket, …)     kept
     begin() ──► read Postgres ──► drop(…) ──► remember(ticket, …)     refused: the read may be older than the revocation
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
-#: What a lost revocation costs at most while the channel is connected.
+#: What a verification counts for while the channel is connected.
 HEARING_SECONDS = 300.0
 #: The same while it is not: no revocation could be heard.
 DEAF_SECONDS = 2.0

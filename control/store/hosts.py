@@ -148,6 +148,15 @@ def revoke(tx: Transaction, host_id: UUID) -> bool:
     )
 
 
+def lately_revoked_hosts(tx: Transaction, *, within_seconds: float) -> list[UUID]:
+    """The hosts that were revoked in this time."""
+    rows = tx.rows(
+        "SELECT host_id FROM hosts WHERE revoked_at > corral_now() - make_interval(secs => :seconds)",
+        seconds=within_seconds,
+    )
+    return [row["host_id"] for row in rows]
+
+
 def hosts(tx: Transaction, *, host_id: UUID | None = None) -> Sequence[RowMapping]:
     """All hosts, or one, with how many devices they have and how many leases they hold."""
     return tx.rows(

@@ -38,6 +38,15 @@ def revoke_api_key(tx: Transaction, key_id: str) -> RowMapping | None:
     )
 
 
+def lately_revoked_keys(tx: Transaction, *, within_seconds: float) -> list[str]:
+    """The ids of keys that were revoked in this time."""
+    rows = tx.rows(
+        "SELECT key_id FROM api_keys WHERE revoked_at > corral_now() - make_interval(secs => :seconds)",
+        seconds=within_seconds,
+    )
+    return [row["key_id"] for row in rows]
+
+
 def find_api_key(tx: Transaction, key_id: str) -> RowMapping | None:
     """A key that is not revoked."""
     return tx.row(

@@ -9,10 +9,13 @@ import pytest
 from prometheus_client import REGISTRY
 
 from control.app import keepers
-from control.app.keepers import RAN_BY, run_overdue, show_life, watch_sweeps
+from control.app.keepers import RAN_BY, drop_revoked, run_overdue, show_life, watch_sweeps
 from control.jobs.schedule import JobQueue, ScheduledJob, scheduled_jobs
 from control.operations.cadence import overdue_jobs, run_if_due
+from control.operations.hosts import revoke_host
+from control.operations.keys import create_api_key, id_of_host, id_of_key, revoke_api_key
 from control.operations.plane import Plane, Timing
+from corral.contract.fleet import Scope
 from tests.control.fleet import Fleet
 
 DEADLINE_SECONDS = 15.0
@@ -86,6 +89,29 @@ def test_keepers_live_through_an_outage_of_postgres(plane: Plane, database_url: 
     with psycopg.connect(f"{address}/postgres", autocommit=True) as admin:
         asyncio.run(story())
     assert overdue_jobs(plane, {"api": 60.0, "swept": 60.0}) == []
+
+
+def test_what_was_revoked_is_dropped_once_though_no_word_of_it_came(
+    plane: Plane, fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(keepers, "REVOKED_SECONDS", 0.02)
+    keys = [create_api_key(plane, name=name, scopes=[Scope.TASKS_READ]).key_id for name in ("early", "late", "kept")]
+    host_id = fleet.host().host_id
+    dropped: list[str] = []
+
+    async def story() -> None:
+        keeper = asyncio.create_task(drop_revoked(plane, dropped.append))
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            revoke_api_key(plane, keys[0])
+            revoke_host(plane, host_id)
+            await until(lambda: len(dropped) >= 2)
+            revoke_api_key(plane, keys[1])
+            await until(lambda: len(dropped) >= 3)
+        keeper.cancel()
+        await asyncio.wait([keeper])
+
+    asyncio.run(story())
+    assert sorted(dropped) == sorted([id_of_key(keys[0]), id_of_host(host_id), id_of_key(keys[1])])
 
 
 async def until(condition: Callable[[], bool]) -> None:
