@@ -19,7 +19,7 @@ from control.api.edge import TheEdge, ThePlane
 from control.api.strict_route import TolerantRoute
 from control.operations.hosts import heartbeat, register_host
 from control.operations.results import record_task_result
-from control.renewals.renewals import CallerGone
+from control.renewals.exchange import CallerGone
 from control.store.json_text import as_json
 from control.store.leases import Renewal
 from corral.contract.host_protocol import (

@@ -31,10 +31,15 @@ REVOKED_SECONDS = 5.0
 RAN_BY = "api"
 
 
-async def show_life(plane: Plane) -> None:
-    """Record that this API serves its hosts, until cancelled."""
-    # In the threads that heartbeats and reports use, so that an API whose threads all hang shows no life.
-    await _repeat(lambda: run_sync(record_api_alive, plane), "show_life", plane.timing.lease_seconds / SIGNS_PER_LEASE)
+async def show_life(plane: Plane, *, is_renewing: Callable[[], Awaitable[object]]) -> None:
+    """Record that this API serves its hosts, until cancelled. `is_renewing` answers while renewals are."""
+
+    async def sign() -> None:
+        # By way of the threads that renewals, heartbeats and reports use: an API in which they hang shows no life.
+        await is_renewing()
+        await run_sync(record_api_alive, plane)
+
+    await _repeat(sign, "show_life", plane.timing.lease_seconds / SIGNS_PER_LEASE)
 
 
 async def drop_revoked(plane: Plane, drop: Callable[[str], None]) -> None:

@@ -23,7 +23,7 @@ def lifespan_of(
         anyio.to_thread.current_default_thread_limiter().total_tokens = request_threads
         tasks = [
             asyncio.create_task(edge.listener.run(), name="wakeup listener"),
-            asyncio.create_task(show_life(edge.plane), name="sign of life"),
+            asyncio.create_task(show_life(edge.plane, is_renewing=edge.renewals.is_served), name="sign of life"),
             asyncio.create_task(drop_revoked(edge.plane, edge.drop_token), name="revocations"),
             asyncio.create_task(watch_sweeps(edge.plane, sweeps), name="sweep watch"),
         ]

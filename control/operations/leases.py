@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.exc import DBAPIError
@@ -13,7 +12,7 @@ from control.metrics import CANCEL_HOP_SECONDS
 from control.operations.plane import Plane
 from control.store import leases
 from control.store.database import retried_on_deadlock
-from control.store.leases import Renewal
+from control.store.leases import Renewal, Said
 from corral.failpoints import failpoint
 
 _HOP_OF = {"task.cancel_delivered": "delivered", "task.cancel_seen": "seen"}
@@ -40,24 +39,24 @@ def renew_leases(plane: Plane, renewals: Sequence[Renewal], *, hosts_to_check: I
     if not renewals:
         return RenewedLeases([])
     try:
-        rows = _rows(plane, renewals, hosts_to_check)
+        said = _renew(plane, renewals, hosts_to_check)
     except DBAPIError:
         # A deadlock, or a server that was restarted under a connection that is kept: renewing twice does no harm.
-        rows = _rows_after_failure(plane, renewals, hosts_to_check)
+        said = _renew_after_failure(plane, renewals, hosts_to_check)
     failpoint("renew.committed")
     renewed = RenewedLeases([False] * len(renewals))
-    for what, place, expires_at, cancel_age_seconds, new_facts, host_id, lease_id in rows:
-        match what:
+    for one in said:
+        match one.what:
             case "renewed":
-                renewed.expires_at = expires_at
+                renewed.expires_at = one.expires_at
             case "stale":
-                renewed.cancelled[place] = None
+                renewed.cancelled[one.place] = None
             case "cancelled":
-                renewed.cancelled[place] = True
-                for fact in new_facts:
-                    CANCEL_HOP_SECONDS.labels(_HOP_OF[fact]).observe(cancel_age_seconds)
-            case _:
-                renewed.others.setdefault(host_id, []).append(UUID(lease_id))
+                renewed.cancelled[one.place] = True
+                for fact in one.new_facts:
+                    CANCEL_HOP_SECONDS.labels(_HOP_OF[fact]).observe(one.cancel_age_seconds)
+            case "other":
+                renewed.others.setdefault(one.host_id, []).append(UUID(one.lease_id))
     return renewed
 
 
@@ -65,10 +64,10 @@ def stale_lease(lease_id: UUID | str) -> StaleLease:
     return StaleLease(f"lease {lease_id} has ended; stop the run and claim again", lease_id=str(lease_id))
 
 
-def _rows(plane: Plane, renewals: Sequence[Renewal], hosts_to_check: Iterable[str]) -> Sequence[tuple[Any, ...]]:
+def _renew(plane: Plane, renewals: Sequence[Renewal], hosts_to_check: Iterable[str]) -> list[Said]:
     lease_seconds = plane.timing.lease_seconds
     with plane.database.statement() as tx:
         return leases.renew_leases(tx, renewals, lease_seconds=lease_seconds, hosts_to_check=hosts_to_check)
 
 
-_rows_after_failure = retried_on_deadlock(_rows)
+_renew_after_failure = retried_on_deadlock(_renew)

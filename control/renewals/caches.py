@@ -24,7 +24,7 @@ class Caches:
         self._cache = cache
         self._known = KnownLeases(lease_seconds=lease_seconds, is_connected=is_connected)
         self._looks: Coalescer[Sequence[LeaseName], list[CachedLease | None]] = Coalescer(
-            self._look_up, name="lease cache", max_batch=MAX_BATCH_LOOKS, max_waiting=25 * MAX_BATCH_LOOKS
+            self._look_up, name="the lease cache", max_batch=MAX_BATCH_LOOKS, max_waiting=25 * MAX_BATCH_LOOKS
         )
 
     def vouch(self, renewal: Renewal) -> Vouched | None:

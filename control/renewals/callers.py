@@ -11,6 +11,7 @@ from control.operations.plane import Plane
 from control.renewals.coalescer import Coalescer
 from control.signals.tokens import VerifiedTokens
 
+#: Tokens that one statement asks about: its answer must not be long in coming for the first of them.
 MAX_BATCH = 500
 
 

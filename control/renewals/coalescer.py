@@ -54,7 +54,7 @@ class Coalescer(Generic[Question, Answer]):
             NotReady: too much waits already.
         """
         if self._waiting_size + size > self._max_waiting:
-            raise NotReady("more renewals wait than can be held; try again in a moment")
+            raise NotReady(f"more waits for {self._name} than can be kept; try again in a moment")
         loop = self._loop or self._begin()
         answer: asyncio.Future[Answer] = loop.create_future()
         self._waiting.append(_Asked(question, size, answer))

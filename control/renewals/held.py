@@ -62,10 +62,12 @@ class HeldRenewals:
         if hold := self._holds.get(host_id):
             hold.wake()
 
-    def wake_all(self, *, end: bool) -> None:
-        """Have all look again, or answer now."""
+    def wake_all(self) -> None:
+        """Have all look again."""
         for hold in self._holds.values():
-            if end:
-                hold.end()
-            else:
-                hold.wake()
+            hold.wake()
+
+    def end_all(self) -> None:
+        """Have all answer now."""
+        for hold in self._holds.values():
+            hold.end()

@@ -19,6 +19,7 @@ from control.operations.plane import Plane
 from control.renewals.bodies import HostRenewed, Renewed, RenewedLease
 from control.renewals.caches import Caches
 from control.renewals.durable import Ask, Durable, DurableRenewals
+from control.renewals.exchange import CallerGone
 from control.renewals.held import HeldRenewals
 from control.renewals.known import DURABLE_SHARE, Vouched
 from control.signals.lease_cache import LeaseCache
@@ -33,10 +34,6 @@ MAX_HELD = 10_000
 POLL_SHARE = 1 / 18
 #: How much earlier than they need to hosts may be told to come, so that they do not come all at once.
 SPREAD_SHARE = 1 / 4
-
-
-class CallerGone(Exception):
-    """Nobody waits for this answer any more; nothing was renewed for it."""
 
 
 class _Looked(NamedTuple):
@@ -116,6 +113,11 @@ class Renewals:
     def forget(self, lease_id: UUID) -> None:
         """Have Postgres asked about this lease the next time."""
         self._caches.forget(lease_id)
+
+    async def is_served(self) -> bool:
+        """True as soon as the thread that renews has taken what was asked before: a hanging one never says so."""
+        await self._durable.renew(Ask("", []))
+        return True
 
     async def close(self) -> None:
         """Return when everything asked has been written and answered, and give back what was used."""
@@ -199,6 +201,8 @@ class Renewals:
         self._held.wake(str(lease.host_id))
 
     def _hear_gap(self) -> None:
-        if not self._listener.is_ending:
-            self._caches.forget_all()
-        self._held.wake_all(end=self._listener.is_ending)
+        if self._listener.is_ending:
+            self._held.end_all()
+            return
+        self._caches.forget_all()
+        self._held.wake_all()

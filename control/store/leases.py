@@ -1,7 +1,8 @@
 """Live leases: one narrow row each, which only a claim and an accepted renewal ever extend."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import RowMapping
@@ -67,21 +68,35 @@ class Renewal(NamedTuple):
     cancel_seen: bool = False
 
 
+class Said(NamedTuple):
+    """What is worth saying about renewals that were made together.
+
+    `renewed` comes once, with the new expiry of all; `cancelled` and `stale` with the place of a renewal; `other` for
+    each lease of the hosts to check that no renewal named.
+    """
+
+    what: Literal["renewed", "cancelled", "stale", "other"]
+    place: int
+    expires_at: datetime | None
+    cancel_age_seconds: float
+    new_facts: list[str]
+    host_id: str
+    lease_id: str
+
+
 def renew_leases(
     tx: Transaction, renewals: Sequence[Renewal], *, lease_seconds: float, hosts_to_check: Iterable[str] = ()
-) -> Sequence[tuple[Any, ...]]:
+) -> list[Said]:
     """Extend all that are current, in one statement that also tells whose cancel is pending, and writes down who heard.
 
-    Answers with what is worth saying, as rows of (what, place, expires_at, cancel_age_seconds, new_facts, host_id,
-    lease_id): `renewed` with the one new expiry; `cancelled` and `stale` with a place in `renewals`; and `other` for
-    each lease of `hosts_to_check` that no renewal names. A lease may be named twice.
+    A lease may be named twice.
     """
     lease_ids, holders, progress, seen = zip(*renewals, strict=True)
     # Of a lease that its host names twice, what was said last counts, whichever of the two Postgres takes.
     names = list(zip(lease_ids, holders, strict=True))
     latest = {name: one for name, one in zip(names, progress, strict=True) if one is not None}
     said = [f'"{place}":{latest[name]}' for place, name in enumerate(names, 1) if name in latest]
-    return tx.plain_rows(
+    rows = tx.plain_rows(
         _RENEW,
         lease_ids=",".join(lease_ids),
         holders=",".join(holders),
@@ -91,6 +106,7 @@ def renew_leases(
         lease_seconds=lease_seconds,
         hosts_to_check=",".join(hosts_to_check),
     )
+    return [Said(*row) for row in rows]
 
 
 def expired_leases(tx: Transaction, *, expired_for_seconds: float) -> list[UUID]:

@@ -6,7 +6,7 @@ from asyncio import to_thread
 import pytest
 
 from control.operations.reap import reap_expired_leases
-from control.renewals.renewals import CallerGone
+from control.renewals.exchange import CallerGone
 from corral.contract.host_protocol import Assignment
 from tests.control.fleet import Fleet, Host
 from tests.control.renewals.conftest import PlaneAt
