@@ -13,7 +13,7 @@ from control.operations.leases import stale_lease
 from control.operations.plane import Plane
 from control.signals.words import LeaseOf
 from control.store import attempts, claims, transitions
-from control.store.claims import MAX_CLASSES
+from control.store.claims import MAX_CLASSES, retried_when_answered_at_once
 from control.store.database import Transaction
 from control.store.transitions import Ending
 from corral.contract.cancellation import StoppedBy
@@ -53,8 +53,7 @@ def record_task_result(
         with plane.database.statement() as tx:
             answer = _record(plane, tx, host_id, lease_id, report)
     else:
-        with plane.database.transaction() as tx:
-            answer = _record_and_claim(plane, tx, host_id, lease_id, report, report.next_claim)
+        answer = _record_and_claim(plane, host_id, lease_id, report, report.next_claim)
     failpoint("result.committed")
     return answer
 
@@ -69,22 +68,24 @@ def _record(
     return _recorded(task)
 
 
+@retried_when_answered_at_once
 def _record_and_claim(
-    plane: Plane, tx: Transaction, host_id: UUID, lease_id: UUID, report: TerminalResultRequest, claim: ClaimRequest
+    plane: Plane, host_id: UUID, lease_id: UUID, report: TerminalResultRequest, claim: ClaimRequest
 ) -> TerminalResultResponse:
-    host = claims.lock_host_that_reports(tx, host_id=host_id, lease_id=lease_id, claim_id=claim.claim_id)
-    assert host is not None  # noqa: S101 - the caller is authenticated as this host, and hosts are never deleted
-    task = _end_task(plane, tx, host_id, lease_id, report)
-    answer = _recorded(task) if task else _answer_from_attempt(tx, host_id, lease_id, report)
-    claimed: list[Assignment] = []
-    if host["incarnation"] == claim.incarnation:
-        if host["has_claimed"] or task is None:
-            claimed = claimed_before(plane, tx, host_id, claim.claim_id)
-        elif _cause(report) is not FailureCause.INFRASTRUCTURE:
-            # A device or host that has just failed under a run is given no other in the same breath.
-            claimed = _next_assignment(plane, tx, host, claim)
-    if task and not claimed:
-        ring_for_capacity(plane, tx)
+    with plane.database.transaction() as tx:
+        host = claims.lock_host_that_reports(tx, host_id=host_id, lease_id=lease_id, claim_id=claim.claim_id)
+        assert host is not None  # noqa: S101 - the caller is authenticated as this host, and hosts are never deleted
+        task = _end_task(plane, tx, host_id, lease_id, report)
+        answer = _recorded(task) if task else _answer_from_attempt(tx, host_id, lease_id, report)
+        claimed: list[Assignment] = []
+        if host["incarnation"] == claim.incarnation:
+            if host["has_claimed"] or task is None:
+                claimed = claimed_before(plane, tx, host_id, claim.claim_id)
+            elif _cause(report) is not FailureCause.INFRASTRUCTURE:
+                # A device or host that has just failed under a run is given no other in the same breath.
+                claimed = _next_assignment(plane, tx, host, claim)
+        if task and not claimed:
+            ring_for_capacity(plane, tx)
     return answer.model_copy(update={"claimed": claim_reply(claimed, held_ms=0)})
 
 

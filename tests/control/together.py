@@ -25,13 +25,13 @@ def at_once(*actions: Callable[[], Any]) -> list[Any]:
         return list(pool.map(run, actions))
 
 
-def until_somebody_waits(database: Database) -> None:
-    """Return when a statement of another connection waits for a lock."""
+def until_somebody_waits(database: Database, *, how_many: int = 1) -> None:
+    """Return when so many statements of other connections wait for a lock."""
     deadline = time.monotonic() + 10
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     while True:
         with database.transaction() as tx:
-            if tx.value(waiting):
+            if tx.value(waiting) >= how_many:
                 return
         assert time.monotonic() < deadline, "nobody waits for a lock"
         threading.Event().wait(0.01)

@@ -1,6 +1,7 @@
 """The next task, in the answer to a report."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from corral.contract.identifiers import uuid7
 from corral.contract.task_status import TaskStatus
 from corral.failpoints import on
 from tests.control.fleet import Fleet, Host
-from tests.control.together import at_once
+from tests.control.together import at_once, until_somebody_waits
 
 
 @pytest.fixture
@@ -109,6 +110,27 @@ def test_two_deliveries_of_one_report_at_once_hand_out_one_task(fleet: Fleet, ho
         assert fleet.show(other).status is TaskStatus.QUEUED
         fleet.cancel(other)
         running = answers[0].claimed.assignment
+
+
+def test_a_report_and_a_poll_under_one_claim_id_at_once_are_one_claim(fleet: Fleet, database: Database) -> None:
+    host = fleet.host("A", "B")
+    fleet.submit(requires=[{"label": "serial", "value": "A"}])
+    running = fleet.running(host)
+    fleet.submit(requires=[{"label": "serial", "value": "B"}])
+    fleet.assign()
+    fleet.submit(requires=[{"label": "serial", "value": "A"}])
+    claim = host.claim_request("A", "B")
+    with ThreadPoolExecutor(2) as elsewhere:
+        with database.transaction() as tx:
+            tx.run("SELECT 1 FROM hosts FOR UPDATE")
+            polled = elsewhere.submit(host.claim, claim_id=claim.claim_id)
+            until_somebody_waits(database)
+            reported = elsewhere.submit(report, host, running, claim=claim)
+            until_somebody_waits(database, how_many=2)
+        poll, answer = polled.result(10), reported.result(10)
+    assert answer.status == "recorded"
+    assert poll is not None
+    assert given(answer) == poll.task_id
 
 
 def drain(fleet: Fleet, host: Host) -> None:
