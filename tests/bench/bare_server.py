@@ -88,6 +88,7 @@ def main(port: int) -> None:
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=False,
     )
 
 

@@ -21,8 +21,8 @@ from tests.bench.stand import Stand, stand
 DEVICES = 16
 #: A pass over all leases of a fleet takes seconds, and then they rest for the third of a length that makes the next
 #: renewal a durable one.
-LEASE_SECONDS = 9.0
-CONNECTIONS = 128
+LEASE_SECONDS = 15.0
+CONNECTIONS = 256
 ROWS_A_STATEMENT = 500
 TURN_SECONDS = max(0.3, 1.5 * SCALE)
 FROM_POSTGRES = 'corral_renewals_total{answered_from="postgres"}'
