@@ -8,8 +8,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 #: Its presence says that .venv holds what the lock file names.
 READY := .venv/.ready
-#: The suite is meant for two cores; a quarter of its time it waits for processes, so three share them.
-WORKERS ?= 3
+#: The suite is meant for two cores; a third of its time it waits for processes and deadlines, so four share them.
+WORKERS ?= 4
 ARGS ?=
 # The tests and the demo start many processes; without its bytecode each would compile all of Corral anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -14,7 +14,7 @@ from schemathesis.core.result import Ok
 
 from tests.control.api.calls import JOIN_TOKEN, CallingHost
 
-EXAMPLES_PER_CALL = int(os.environ.get("CORRAL_FUZZ_EXAMPLES", "4"))
+EXAMPLES_PER_CALL = int(os.environ.get("CORRAL_FUZZ_EXAMPLES", "3"))
 #: They take no input that could be broken.
 WITHOUT_INPUT = {("get", path) for path in ("/healthz", "/metrics", "/readyz", "/v1/hosts", "/v1/api-keys")}
 BRIEF = settings(

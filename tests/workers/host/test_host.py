@@ -276,7 +276,7 @@ async def test_an_operators_drain_ends_a_poll_that_is_held(bench, far_side):
 
 
 async def test_a_host_drained_for_five_lease_times_loses_nothing(bench, far_side):
-    far_side.lease_seconds = 1.2
+    far_side.lease_seconds = 0.8
     running = bench.start()
     task_id = await bench.run_a_task("A")
     bench.life.drain()
