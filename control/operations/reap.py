@@ -15,7 +15,7 @@ from control.store.database import Transaction, retried_on_deadlock
 
 #: So many leases are decided in one transaction. Their rows are locked meanwhile, for some hundredths of a second: a
 #: late report or renewal of theirs waits for no longer.
-REAPED_TOGETHER = 100
+REAPED_TOGETHER = 50
 #: A pass ends after this; what is left is for the next one.
 LONGEST_PASS_SECONDS = 60.0
 

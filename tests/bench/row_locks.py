@@ -1,30 +1,56 @@
-"""How long a process keeps rows locked: from the first write of a transaction until its connection is given back."""
+"""How long the reaper keeps rows locked: no longer than one of its transactions takes."""
 
-import re
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import event
+from control.operations import reap
+from control.operations.cadence import record_api_alive
+from control.operations.plane import Plane
 
-from control.store.database import Database
-
-_WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b")
-_SINCE = "bench_locked_since"
+SIGN_SECONDS = 2.0
 
 
-class RowLocks:
-    """Watches all connections of a database."""
+class Longest:
+    """The longest transaction so far."""
 
-    def __init__(self, database: Database) -> None:
-        self.longest_seconds = 0.0
-        event.listen(database._engine, "before_cursor_execute", self._executing)
-        event.listen(database._engine, "checkin", self._given_back)
+    seconds = 0.0
 
-    def _executing(self, connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if _WRITES.search(statement):
-            connection.info.setdefault(_SINCE, time.monotonic())
 
-    def _given_back(self, _connection: Any, record: Any) -> None:
-        since = record.info.pop(_SINCE, None)
-        if since is not None:
-            self.longest_seconds = max(self.longest_seconds, time.monotonic() - since)
+@contextmanager
+def transactions_of_reaper() -> Iterator[Longest]:
+    """Times each transaction in which leases are ended while the block runs."""
+    original, longest = reap._reap, Longest()
+
+    def timed(*arguments: Any) -> int:
+        began = time.monotonic()
+        try:
+            return original(*arguments)
+        finally:
+            longest.seconds = max(longest.seconds, time.monotonic() - began)
+
+    reap._reap = timed
+    try:
+        yield longest
+    finally:
+        reap._reap = original
+
+
+@contextmanager
+def api_alive(plane: Plane) -> Iterator[None]:
+    """An API that shows its life while the block runs: without one, the reaper does not judge."""
+    is_over = threading.Event()
+
+    def show() -> None:
+        while not is_over.wait(SIGN_SECONDS):
+            record_api_alive(plane)
+
+    thread = threading.Thread(target=show)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

@@ -13,7 +13,7 @@ from control.operations.results import record_task_result
 from corral.contract.host_protocol import ClaimRequest, TerminalResultRequest
 from corral.contract.identifiers import uuid7
 from tests.bench.row import Row, percentiles_ms
-from tests.bench.row_locks import RowLocks
+from tests.bench.row_locks import api_alive, transactions_of_reaper
 from tests.bench.seeding import SeededHost, put_online, seed_hosts, seed_queue
 from tests.bench.sizes import scaled
 from tests.bench.stand import Stand, stand
@@ -72,14 +72,14 @@ class Scale:
 
     def reaping(self) -> Row:
         """All leases of the busy fleet, which has not been heard of for a day."""
-        fleet, locks = Fleet(self.plane), RowLocks(self.plane.database)
-        fleet.api_has_been_up()
+        Fleet(self.plane).api_has_been_up()
         began = time.monotonic()
-        reaped = reap_expired_leases(self.plane)
+        with api_alive(self.plane), transactions_of_reaper() as longest:
+            reaped = reap_expired_leases(self.plane)
         seconds = time.monotonic() - began
         left = self.stand.value("SELECT count(*) FROM leases")
         figures = {"per_second": reaped / seconds, "leases": reaped, "seconds": seconds, "leases_left": left}
-        return Row("reap_expired", figures | {"longest_lock_ms": locks.longest_seconds * 1000})
+        return Row("reap_expired", figures | {"longest_lock_ms": longest.seconds * 1000})
 
     def _put_online(self, *, is_online: bool) -> None:
         put_online(self.stand, "queue", is_online=is_online)
