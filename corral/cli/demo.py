@@ -73,8 +73,10 @@ def _account(tasks: list[DemoTask]) -> ExitCode:
     console.print()
     surprises = [task for task in tasks if not task.is_as_expected]
     if surprises:
-        names = ", ".join(str(task.view.name if task.view else task.example) for task in surprises)
-        console.print(Text.assemble(("Not as expected: ", "bold red"), plain(names)))
+        for task in surprises:
+            name = task.view.name if task.view else task.example
+            reason = (task.view.failure_reason if task.view else None) or "see the table"
+            console.print(Text.assemble(("Not as expected: ", "bold red"), plain(f"{name}: {reason}")))
         return ExitCode.FAILED
     console.print(Text("All tasks ended as expected.", "green"))
     return ExitCode.OK
