@@ -27,13 +27,6 @@ class Caches:
             self._look_up, name="the lease cache", max_batch=MAX_BATCH_LOOKS, max_waiting=25 * MAX_BATCH_LOOKS
         )
 
-    def vouch(self, renewal: Renewal) -> Vouched | None:
-        """What this process has at hand about one lease whose host has seen no cancel; None where it has to ask."""
-        vouched = self._known.vouch(renewal.lease_id, renewal.host_id, cancel_seen=False)
-        if vouched is not None:
-            _answered_by_process.inc()
-        return vouched
-
     async def vouch_all(self, renewals: Sequence[Renewal]) -> list[Vouched] | None:
         """What is known of all of them; None where Postgres has to be asked about one, and so about all."""
         vouched: list[Vouched | None] = []

@@ -60,12 +60,6 @@ class Renewals:
         listener.hear("lease", self._hear_news)
         listener.tell_gaps(self._hear_gap)
 
-    def vouched(self, renewal: Renewal) -> Renewed | None:
-        """The answer that this process has at hand; None where it has to ask."""
-        # Who has seen a cancel says so to be written down.
-        vouched = None if renewal.cancel_seen else self._caches.vouch(renewal)
-        return self._nothing_new(renewal.lease_id, vouched) if vouched is not None else None
-
     async def renew_one(self, renewal: Renewal) -> Renewed:
         """Renew one lease.
 
@@ -73,6 +67,7 @@ class Renewals:
             StaleLease: it has ended, or is another host's.
             NotReady: too many renewals wait.
         """
+        # Who has seen a cancel says so to be written down.
         if not renewal.cancel_seen and (vouched := await self._caches.vouch_all([renewal])):
             return self._nothing_new(renewal.lease_id, vouched[0])
         durable = await self._renew(Ask(renewal.host_id, [renewal]))

@@ -93,8 +93,7 @@ class RenewalRoutes:
         said = _decoded(read_lease_renewal, body or b"{}")
         if said is None:
             return None
-        renewal = _renewal(lease_id, host_id, said)
-        return self._renewals.vouched(renewal) or await self._renewals.renew_one(renewal)
+        return await self._renewals.renew_one(_renewal(lease_id, host_id, said))
 
     async def _renew_host(
         self, host_id: str, body: bytes, received_at: float, receive: Receive

@@ -33,7 +33,7 @@ class Process:
     async def poll(self, host: Host, assignment: Assignment, *, cancel_seen: bool = False) -> Renewed:
         """Renew one lease as the route does."""
         renewal = _renewal(host, assignment, cancel_seen=cancel_seen)
-        return self.renewals.vouched(renewal) or await self.renewals.renew_one(renewal)
+        return await self.renewals.renew_one(renewal)
 
     async def renew(
         self,
