@@ -1,35 +1,23 @@
 """Renewals that wait for news: one for each host, woken by what is told on the channel."""
 
-import asyncio
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from control.metrics import HELD_RENEWALS
+from control.signals.listener import Waiter
 
 
-class Hold:
+class Hold(Waiter):
     """One renewal that waits. Whatever ends the wait, the leases are looked at again after it."""
 
-    __slots__ = ("_woken", "is_over")
-
     def __init__(self) -> None:
+        super().__init__()
         #: A later renewal of the same host has come, or the process ends: answer now, with what there is.
         self.is_over = False
-        self._woken: asyncio.Event = asyncio.Event()
-
-    def wake(self) -> None:
-        self._woken.set()
 
     def end(self) -> None:
         self.is_over = True
-        self._woken.set()
-
-    async def wait(self, limit_seconds: float) -> None:
-        """Return when woken, or after the limit. A wake-up that came since the last wait counts."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(limit_seconds):
-                await self._woken.wait()
-        self._woken.clear()
+        self.wake()
 
 
 class HeldRenewals:

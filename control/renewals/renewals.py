@@ -133,6 +133,7 @@ class Renewals:
                     # Two that take turns at the one place of their host must not do so in a loop.
                     return looked._replace(can_hold_next=False)
                 await hold.wait(limit_seconds)
+                hold.clear()
                 if await is_gone():
                     raise CallerGone
         return looked
