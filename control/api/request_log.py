@@ -12,12 +12,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from control.api.problems import problem_response, refusal_response
 from control.domain.errors import Refusal
 from control.metrics import HTTP_REQUEST_SECONDS
+from control.renewals.exchange import SANE_REQUEST_ID
 from corral.contract.identifiers import uuid7
 from corral.contract.problems import ProblemCode
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
-_SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:/=+-]{1,128}")
+_SANE_REQUEST_ID = re.compile(SANE_REQUEST_ID)
 #: Probes ask every few seconds; a line for each would bury the others.
 _HOST_PROTOCOL = "/internal/"
 _QUIET_PATHS = frozenset({"/healthz", "/metrics", "/readyz"})

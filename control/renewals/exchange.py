@@ -15,7 +15,10 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 #: All leases of a large host with long progress; what is larger is in no hurry.
 MAX_BODY_BYTES = 256 * 1024
 
-_SANE_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/=+-]{1,128}")
+#: What is echoed of the ids that callers give to their requests; others get one of ours.
+SANE_REQUEST_ID = r"[A-Za-z0-9._:/=+-]{1,128}"
+
+_SANE_REQUEST_ID = re.compile(SANE_REQUEST_ID.encode())
 #: No more than needed, for each is written to every answer: no browser comes here, and no cache keeps a POST.
 _HEADERS = [(b"content-type", b"application/json")]
 
