@@ -57,8 +57,6 @@ class BareHandler:
         self._encode = msgspec.json.Encoder().encode
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            raise NotImplementedError("no lifespan, no websockets")
         message = await receive()
         content = message["body"]
         while message.get("more_body"):
@@ -89,6 +87,7 @@ def main(port: int) -> None:
         log_config=None,
         server_header=False,
         proxy_headers=False,
+        lifespan="off",
     )
 
 
