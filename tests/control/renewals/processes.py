@@ -56,6 +56,12 @@ class Process:
         """The same, held; answers with the task of it."""
         return asyncio.create_task(self.renew(host, *assignments, wait_seconds=wait_seconds, **more))
 
+    async def holding(self, host: Host, *assignments: Assignment, **more: Any) -> Any:
+        """The same, once it is held."""
+        held = self.held(host, *assignments, **more)
+        await until(lambda: self.holds(host))
+        return held
+
     def holds(self, host: Host) -> bool:
         return str(host.host_id) in self.renewals._held._holds
 

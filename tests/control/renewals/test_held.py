@@ -26,16 +26,19 @@ def busy(fleet: Fleet, name: str) -> tuple[Host, Assignment]:
     return host, fleet.running(host)
 
 
+def busy_with_two(fleet: Fleet) -> tuple[Host, Assignment, Assignment]:
+    host = fleet.host("A", "B")
+    return host, fleet.running(host), fleet.running(host)
+
+
 def test_a_cancel_ends_the_wait_and_the_other_leases_are_renewed_by_the_same_answer(
     fleet: Fleet, redis_url: str
 ) -> None:
     async def story() -> None:
-        host = fleet.host("A", "B")
-        one, other = fleet.running(host), fleet.running(host)
+        host, one, other = busy_with_two(fleet)
         async with process(fleet.plane, redis_url) as here:
             await here.renew(host, one, other)
-            held = here.held(host, one, other)
-            await until(lambda: here.holds(host))
+            held = await here.holding(host, one, other)
             with Writes() as writes:
                 await to_thread(fleet.cancel, one.task_id)
                 answer = await held
@@ -57,8 +60,7 @@ def test_a_lost_lease_ends_the_wait(fleet: Fleet, redis_url: str, loss: str) -> 
         assignment = fleet.running(host)
         async with process(fleet.plane, redis_url) as here:
             await here.renew(host, assignment)
-            held = here.held(host, assignment)
-            await until(lambda: here.holds(host))
+            held = await here.holding(host, assignment)
             if loss == "reaped":
                 fleet.expire(assignment)
                 assert await to_thread(reap_expired_leases, fleet.plane) == 1
@@ -73,12 +75,10 @@ def test_a_lost_lease_ends_the_wait(fleet: Fleet, redis_url: str, loss: str) -> 
 
 def test_a_lease_that_its_host_ended_wakes_nobody(fleet: Fleet, redis_url: str) -> None:
     async def story() -> None:
-        host = fleet.host("A", "B")
-        one, other = fleet.running(host), fleet.running(host)
+        host, one, other = busy_with_two(fleet)
         async with process(fleet.plane, redis_url) as here:
             await here.renew(host, one, other)
-            held = here.held(host, other)
-            await until(lambda: here.holds(host))
+            held = await here.holding(host, other)
             await to_thread(host.report, one, "done")
             await to_thread(fleet.cancel, other.task_id)
             with Writes() as writes:
@@ -90,12 +90,10 @@ def test_a_lease_that_its_host_ended_wakes_nobody(fleet: Fleet, redis_url: str) 
 
 def test_news_of_a_lease_that_the_request_does_not_name_ends_no_wait(fleet: Fleet, redis_url: str) -> None:
     async def story() -> None:
-        host = fleet.host("A", "B")
-        one, other = fleet.running(host), fleet.running(host)
+        host, one, other = busy_with_two(fleet)
         async with process(fleet.plane, redis_url) as here:
             await here.renew(host, one, other)
-            held = here.held(host, one)
-            await until(lambda: here.holds(host))
+            held = await here.holding(host, one)
             await to_thread(fleet.cancel, other.task_id)
             await here.hears(other)
             await asyncio.sleep(0)
@@ -115,8 +113,7 @@ def test_a_later_request_of_the_same_host_lets_the_earlier_go_and_neither_asks_i
         async with process(fleet.plane, redis_url) as here:
             await here.renew(host, assignment)
             with Writes() as writes:
-                earlier = here.held(host, assignment)
-                await until(lambda: here.holds(host))
+                earlier = await here.holding(host, assignment)
                 later = here.held(host, assignment)
                 let_go = await earlier
                 assert let_go.leases[0].status == "renewed"
@@ -157,8 +154,7 @@ def test_beyond_what_can_be_held_hosts_are_answered_at_once_from_memory_and_told
         second, other = busy(fleet, "second")
         async with process(fleet.plane, redis_url, max_held=1) as here:
             await asyncio.gather(here.renew(first, one), here.renew(second, other))
-            held = here.held(first, one)
-            await until(lambda: here.holds(first))
+            held = await here.holding(first, one)
             with Writes() as writes:
                 answer = await here.renew(second, other, wait_seconds=20)
                 assert writes.count == 0
@@ -222,8 +218,7 @@ def test_a_caller_who_hung_up_gets_nothing_renewed(fleet: Fleet, redis_url: str)
         assignment = fleet.running(host)
         async with process(fleet.plane, redis_url) as here:
             await here.renew(host, assignment)
-            held = here.held(host, assignment, is_gone=gone)
-            await until(lambda: here.holds(host))
+            held = await here.holding(host, assignment, is_gone=gone)
             with Writes() as writes:
                 await to_thread(fleet.cancel, assignment.task_id)
                 with pytest.raises(CallerGone):
@@ -237,8 +232,7 @@ def test_a_caller_who_hung_up_gets_nothing_renewed(fleet: Fleet, redis_url: str)
 
 def test_leases_that_the_host_did_not_name_are_told(fleet: Fleet, redis_url: str) -> None:
     async def story() -> None:
-        host = fleet.host("A", "B")
-        one, other = fleet.running(host), fleet.running(host)
+        host, one, other = busy_with_two(fleet)
         stranger, foreign = busy(fleet, "stranger")
         async with process(fleet.plane, redis_url) as here:
             answer, theirs = await asyncio.gather(here.renew(host, one), here.renew(stranger, foreign))
@@ -278,8 +272,7 @@ def test_what_was_not_taken_in_is_said_again_but_never_in_a_loop(fleet: Fleet, r
             answer = await here.renew(host, cancelled, seen=(cancelled,))
             assert answer.leases[0].cancel_requested
             assert answer.renew_after_ms == 0
-            held = here.held(host, cancelled, seen=(cancelled,))
-            await until(lambda: here.holds(host))
+            held = await here.holding(host, cancelled, seen=(cancelled,))
             await asyncio.sleep(0)
             assert not held.done()
             here.listener.end_holds()
