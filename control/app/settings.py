@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from control.operations.plane import Timing
 from control.signals.client import redis_url
 from control.store.database import psycopg_url
+from corral.contract.models import Line
 from corral.logs import LogFormat, LogLevel
 
 MIN_JOIN_TOKEN_LENGTH = 16
@@ -45,6 +46,23 @@ class Settings(BaseSettings):
         le=200,
         description="Requests that one API process works on at once, each with a database connection. A process opens"
         " up to 6 more for claims and its own upkeep.",
+    )
+    celery_submitter: Line | None = Field(
+        default=None,
+        description="Opens the front door for Celery clients: tasks that they send as `corral.run` are taken in under"
+        " this name. Whoever reaches Redis may then submit.",
+    )
+    celery_queue: Line = Field(
+        default="celery",
+        description="The queue that the front door takes its messages from, and sends callbacks and next steps to that"
+        " name none.",
+    )
+    metrics_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65_535,
+        description="Where `corral jobs`, `beat` and `bridge` answer `GET /metrics`; not at all unless set. The API"
+        " does on its own port.",
     )
     log_format: LogFormat = Field(
         default="console", description="`console` for people, `json` (one object per line) for machines."

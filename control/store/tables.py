@@ -284,3 +284,29 @@ artifacts = Table(
     Column("is_late", Boolean, nullable=False),
     UniqueConstraint("task_id", "attempt", "name"),
 )
+
+#: Tasks that came in as Celery tasks, under their Celery id, until their results are with whoever sent them.
+celery_requests = Table(
+    "celery_requests",
+    metadata,
+    Column("task_id", UUID, ForeignKey("scheduled_tasks.task_id"), primary_key=True),
+    # What of the message completes it: id, root_id, parent_id, group, chord, chain, callbacks, errbacks.
+    _json("request"),
+    # A task that has not begun by then is cancelled.
+    _instant("expires_at"),
+    # The state and its meta that the result backend was last given.
+    _json("published", nullable=True),
+    # Its end is published too: nothing is left to do.
+    Column("is_settled", Boolean, nullable=False),
+    Index("ix_celery_requests_open", "task_id", postgresql_where=text("NOT is_settled")),
+)
+
+#: Revokes of ids that no task has yet: its message may still be on its way.
+celery_revokes = Table(
+    "celery_revokes",
+    metadata,
+    Column("task_id", UUID, primary_key=True),
+    _instant("revoked_at", nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("reason", Text),
+)

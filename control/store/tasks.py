@@ -181,6 +181,6 @@ def ended_tasks(tx: Transaction, *, older_than_days: float) -> list[UUID]:
 def delete_tasks(tx: Transaction, task_ids: Sequence[UUID]) -> list[UUID]:
     """Delete ended tasks with all that belongs to them; answers the artifacts whose bytes are to go."""
     rows = tx.rows("DELETE FROM artifacts WHERE task_id = ANY(:ids) RETURNING artifact_id", ids=list(task_ids))
-    for table in ("task_events", "task_attempts", "idempotency_keys", "scheduled_tasks"):
+    for table in ("task_events", "task_attempts", "idempotency_keys", "celery_requests", "scheduled_tasks"):
         tx.run(f"DELETE FROM {table} WHERE task_id = ANY(:ids)", ids=list(task_ids))
     return [row["artifact_id"] for row in rows]

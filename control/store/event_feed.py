@@ -1,0 +1,135 @@
+"""The audit trail of all tasks as one stream: in order, nothing left out, nothing twice.
+
+Ids are given out before their transactions commit, so an event with a smaller id may appear after one with a greater.
+An id counts as final once every transaction that may have taken it, or a smaller one, has ended:
+
+    mark:  the last id given out, then the next transaction's number     (in this order)
+    final: all ids up to the mark's, once no transaction below the mark's number is in progress
+
+Events of one task are in the order of what happened in any case: whoever writes them holds the task's row.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from control.store.database import Database, Transaction
+from corral.contract.history import TaskEventKind
+from corral.contract.tasks import TaskKind
+
+#: How many events one look answers at most.
+FEED_ROWS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEvent:
+    """What happened to a task, with what whoever tells of it needs to know of the task.
+
+    Fields of the task are None once it has been purged, those of the attempt while there is none.
+    """
+
+    event_id: int
+    task_id: UUID
+    at: datetime
+    kind: TaskEventKind
+    attempt: int
+    actor: str
+    details: Mapping[str, Any]
+    task_kind: TaskKind | None
+    task_name: str | None
+    labels: Mapping[str, str] | None
+    created_by: str | None
+    #: The host that the event is about: the one it was assigned to, or that has or had the attempt.
+    host_id: UUID | None
+    claimed_at: datetime | None
+    result: Mapping[str, Any] | None
+    #: When the task's status changed the last time before this event.
+    changed_before_at: datetime | None
+    cancel_requested_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    last_id: int
+    next_transaction: int
+
+
+class EventFeed:
+    """Reads on from where it began: at the end of the trail as it was then. For one thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._after: int | None = None
+        self._final = 0
+        self._mark: _Mark | None = None
+
+    def read(self) -> list[FeedEvent]:
+        """The next events, at most `FEED_ROWS`; none where nothing has happened, or nothing is final yet."""
+        with self._database.statement() as tx:
+            self._look(tx)
+            if self._after is None:
+                self._after = self._final
+            events = _events(tx, after=self._after, until=self._final) if self._final > self._after else []
+            # Ids without an event were rolled back.
+            self._after = events[-1].event_id if len(events) == FEED_ROWS else self._final
+        return events
+
+    def _look(self, tx: Transaction) -> None:
+        last_id = _last_id(tx) if self._mark is None else self._mark.last_id
+        oldest, following = _transactions(tx)
+        self._mark = self._mark or _Mark(last_id, following)
+        if oldest >= self._mark.next_transaction:
+            self._final, self._mark = self._mark.last_id, None
+
+
+def _last_id(tx: Transaction) -> int:
+    # Its own statement, before the one that numbers transactions: what takes an id later has a number later.
+    return int(tx.value("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM task_events_event_id_seq"))
+
+
+def _transactions(tx: Transaction) -> tuple[int, int]:
+    """The oldest transaction in progress (the next one where there is none), and the next one."""
+    row = tx.row(
+        """
+        SELECT CAST(CAST(pg_snapshot_xmin(snapshot) AS text) AS bigint) AS oldest,
+               CAST(CAST(pg_snapshot_xmax(snapshot) AS text) AS bigint) AS following
+        FROM pg_current_snapshot() AS snapshot
+        """
+    )
+    assert row is not None  # noqa: S101 - there is always a snapshot
+    return row["oldest"], row["following"]
+
+
+def _events(tx: Transaction, *, after: int, until: int) -> list[FeedEvent]:
+    rows = tx.rows(
+        f"""
+        SELECT event.event_id, event.task_id, event.at, event.kind, event.attempt, event.actor, event.details,
+               task.kind AS task_kind, task.name AS task_name, task.labels, task.created_by,
+               coalesce(CAST(event.details ->> 'host_id' AS uuid), attempt.host_id) AS host_id,
+               attempt.claimed_at, attempt.result, request.at AS cancel_requested_at,
+               (
+                   SELECT former.at FROM task_events AS former
+                   WHERE former.task_id = event.task_id AND former.event_id < event.event_id
+                       AND former.kind NOT LIKE 'task.cancel\\_%'
+                   ORDER BY former.event_id DESC LIMIT 1
+               ) AS changed_before_at
+        FROM task_events AS event
+        LEFT JOIN scheduled_tasks AS task ON task.task_id = event.task_id
+        LEFT JOIN task_attempts AS attempt ON attempt.task_id = event.task_id AND attempt.attempt = event.attempt
+        LEFT JOIN task_events AS request
+            ON request.task_id = event.task_id AND request.kind = 'task.cancel_requested'
+        WHERE event.event_id > :after AND event.event_id <= :until
+        ORDER BY event.event_id LIMIT {FEED_ROWS}
+        """,
+        after=after,
+        until=until,
+    )
+    return [_event(dict(row)) for row in rows]
+
+
+def _event(values: dict[str, Any]) -> FeedEvent:
+    values["kind"] = TaskEventKind(values["kind"])
+    values["task_kind"] = TaskKind(values["task_kind"]) if values["task_kind"] else None
+    return FeedEvent(**values)
