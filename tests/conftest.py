@@ -21,7 +21,8 @@ TEMPLATE = "corral_template"
 
 #: In the order of their references; for a few rows this is quicker than a fresh database.
 EMPTY = """
-    WITH a AS (DELETE FROM artifacts), j AS (DELETE FROM celery_requests), k AS (DELETE FROM celery_revokes), b AS (DELETE FROM idempotency_keys), c AS (DELETE FROM task_events),
+    WITH a AS (DELETE FROM artifacts), j AS (DELETE FROM celery_requests), k AS (DELETE FROM celery_revokes),
+    b AS (DELETE FROM idempotency_keys), c AS (DELETE FROM task_events),
     d AS (DELETE FROM leases), e AS (DELETE FROM task_attempts), f AS (DELETE FROM scheduled_tasks),
     g AS (DELETE FROM devices), h AS (DELETE FROM hosts), i AS (DELETE FROM job_runs) DELETE FROM api_keys
 """
