@@ -1,17 +1,11 @@
-"""What this process counts, in the names that `GET /metrics` shows: each room counts here what it alone knows.
+"""What a process of the control plane counts, in the names that `GET /metrics` shows.
 
-Everything here costs a microsecond or two, and nothing fails: a metric must never be why a request did.
+Each room counts here what it alone knows; jobs and bridge have metrics of their own beside. Labels have few values, all
+known beforehand, and none is called `job` or `instance`: those are Prometheus' own. Everything here costs a microsecond
+or two, and nothing fails: a metric must never be why a request did.
 """
 
-from typing import Final
-
-from prometheus_client import REGISTRY, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-
-CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
-
-# A time of creation for each row would double the page, and `process_start_time_seconds` says the same.
-disable_created_metrics()
+from prometheus_client import Counter, Gauge, Histogram
 
 #: From a wake-up that found its host waiting to a cancel that nobody took before the lease's end.
 _CANCEL_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
@@ -34,8 +28,14 @@ HELD_RENEWALS = Gauge("corral_held_renewals", "Renewals that wait for a cancel j
 HELD_CLAIMS = Gauge("corral_held_claims", "Claims that wait for a task just now.")
 
 SWEEPS_RUN_BY_API = Counter(
-    "corral_sweeps_run_by_api_total", "Sweeps that were overdue, because beat or the jobs do not run.", ["job"]
+    "corral_sweeps_run_by_api_total", "Sweeps that were overdue, because beat or the jobs do not run.", ["job_name"]
 )
+#: `outcome` is what became of the task: requeued, failed, cancelled.
+REAPED_TASKS = Counter(
+    "corral_reaped_tasks_total", "Tasks whose lease was taken from their host, by what became of them.", ["outcome"]
+)
+#: `source` is where the revoke was heard: bridge, worker, reconciliation, expires.
+REVOKES = Counter("corral_revokes_total", "Device tasks that a revoke of Celery asked to cancel.", ["source"])
 #: `sender` is one of doorbell, lease cache, wakeups.
 SIGNALS_FAILURES = Counter(
     "corral_signals_failures_total", "Calls to Redis that failed or were not tried, by who made them.", ["sender"]
@@ -54,8 +54,13 @@ for _hop in ("committed", "marked", "delivered", "seen"):
     CANCEL_HOP_SECONDS.labels(_hop)
 for _source in ("postgres", "redis", "process"):
     RENEWALS.labels(_source)
+for _outcome in ("requeued", "failed", "cancelled"):
+    REAPED_TASKS.labels(_outcome)
+for _source in ("bridge", "worker", "reconciliation", "expires"):
+    REVOKES.labels(_source)
 
 
-def exposition() -> bytes:
-    """All metrics of this process in the Prometheus text format."""
-    return generate_latest(REGISTRY)
+def count_revokes(actor: str, number: int = 1) -> None:
+    """Count under where `celery:<source>` heard it: names of nodes, of which there may be many, are `worker`."""
+    source = actor.removeprefix("celery:")
+    REVOKES.labels(source if source in {"bridge", "reconciliation", "expires"} else "worker").inc(number)

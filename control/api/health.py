@@ -6,8 +6,8 @@ from starlette.responses import Response
 from control.api.edge import TheEdge
 from control.api.strict_route import TolerantRoute
 from control.domain.errors import NotReady
-from control.metrics import CONTENT_TYPE, exposition
 from control.store.schema import current_revision
+from corral.metrics_server import CONTENT_TYPE, exposition
 
 router = APIRouter(route_class=TolerantRoute, tags=["health"])
 

@@ -6,12 +6,14 @@ from uuid import UUID
 
 from sqlalchemy import RowMapping
 
+from control.metrics import REAPED_TASKS
 from control.operations.assign import ring_for_capacity
 from control.operations.cadence import API, api_gap_seconds
 from control.operations.plane import Plane, Timing
 from control.signals.words import LeaseOf
 from control.store import job_runs, leases, transitions
 from control.store.database import Transaction, retried_on_deadlock
+from corral.contract.task_status import TaskStatus
 
 #: So many leases are decided in one transaction. Their rows are locked meanwhile, for some hundredths of a second: a
 #: late report or renewal of theirs waits for no longer.
@@ -74,7 +76,13 @@ def lose_leases(
         return []
     tx.after_commit(lambda: plane.wakeups.tell_leases_ended(ended))
     changed = transitions.lose(tx, [lease.lease_id for lease in ended], reason=reason, confirmed=confirmed)
+    tx.after_commit(lambda: _count(changed))
     return [row["task_id"] for row in changed]
+
+
+def _count(lost: Iterable[RowMapping]) -> None:
+    for task in lost:
+        REAPED_TASKS.labels("requeued" if task["status"] == TaskStatus.QUEUED else task["status"]).inc()
 
 
 def _may_judge(tx: Transaction, timing: Timing) -> bool:

@@ -194,25 +194,44 @@ def take_queued(
 
 def request_cancel(tx: Transaction, task_id: UUID, *, actor: str, reason: str | None) -> RowMapping | None:
     """queued → cancelled; assigned and dispatched stay, with `cancel_requested_at`. Only the first request counts."""
-    row = tx.row(
+    rows = request_cancels(tx, [task_id], actor=actor, reason=reason)
+    return rows[0] if rows else None
+
+
+def request_cancels(
+    tx: Transaction, task_ids: Sequence[UUID], *, actor: str, reason: str | None
+) -> Sequence[RowMapping]:
+    """The same for several tasks. Lock them first (`lock_tasks`), or two requests may each wait for the other."""
+    rows = tx.rows(
         f"""
         UPDATE scheduled_tasks AS task
         SET status = CASE WHEN task.status = 'queued' THEN 'cancelled' ELSE task.status END,
             finished_at = CASE WHEN task.status = 'queued' THEN corral_now() END,
             cancel_requested_at = CASE WHEN task.status = 'queued' THEN NULL ELSE corral_now() END,
             cancel_reason = CASE WHEN task.status = 'queued' THEN NULL ELSE CAST(:reason AS text) END
-        WHERE task.task_id = :task_id AND task.cancel_requested_at IS NULL
+        WHERE task.task_id = ANY(CAST(:task_ids AS uuid[])) AND task.cancel_requested_at IS NULL
             AND task.status IN ('queued', 'assigned', 'dispatched')
         {_CHANGED}, task.lease_id
         """,
-        task_id=task_id,
+        task_ids=list(task_ids),
         reason=reason,
     )
-    if row is not None:
-        asked = _event(row, TaskEventKind.CANCEL_REQUESTED, {"reason": reason} if reason else {})
-        ended = [_event(row, TaskEventKind.CANCELLED, _BEFORE_START)] if row["status"] == TaskStatus.CANCELLED else []
-        record_events(tx, [asked, *ended], actor=actor)
-    return row
+    record_events(tx, [event for row in rows for event in _cancel_events(row, reason)], actor=actor)
+    return rows
+
+
+def _cancel_events(row: RowMapping, reason: str | None) -> list[Event]:
+    asked = _event(row, TaskEventKind.CANCEL_REQUESTED, {"reason": reason} if reason else {})
+    is_over = row["status"] == TaskStatus.CANCELLED
+    return [asked, _event(row, TaskEventKind.CANCELLED, _BEFORE_START)] if is_over else [asked]
+
+
+def lock_tasks(tx: Transaction, task_ids: Sequence[UUID]) -> None:
+    """Lock several tasks in the order in which everybody does."""
+    tx.run(
+        "SELECT FROM scheduled_tasks WHERE task_id = ANY(CAST(:task_ids AS uuid[])) ORDER BY task_id FOR UPDATE",
+        task_ids=list(task_ids),
+    )
 
 
 def settle_assigned_cancels(tx: Transaction) -> Sequence[RowMapping]:
@@ -349,7 +368,7 @@ def lose(tx: Transaction, lease_ids: Sequence[UUID], *, reason: str, confirmed: 
                        || CASE status WHEN 'cancelled' THEN CAST(:of_cancel AS jsonb) ELSE '{{}}' END
             FROM changed
         )
-        SELECT task_id FROM changed
+        SELECT task_id, status FROM changed
         """,
         lease_ids=list(lease_ids),
         reason=reason,

@@ -39,7 +39,9 @@ def test_a_sweep_that_nobody_runs_is_run_here_once(plane: Plane):
     assert run_overdue(plane, [dead, alive]) == []
     assert runs == ["dead"]
     assert ran_by(plane) == {"dead": RAN_BY, "alive": "beat"}
-    counted = [REGISTRY.get_sample_value("corral_sweeps_run_by_api_total", {"job": job}) for job in ("dead", "alive")]
+    counted = [
+        REGISTRY.get_sample_value("corral_sweeps_run_by_api_total", {"job_name": job}) for job in ("dead", "alive")
+    ]
     assert counted == [1, None]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Generator
 import httpx
 import pytest
 
-from control.metrics_server import serve_metrics
+from corral.metrics_server import serve_metrics
 
 IS = {"alive": True}
 
@@ -22,7 +22,7 @@ def client() -> Generator[httpx.Client]:
 def test_it_answers_metrics_in_the_format_of_prometheus(client: httpx.Client) -> None:
     answer = client.get("/metrics")
     assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-    assert "corral_renewals_total" in answer.text
+    assert "python_info" in answer.text
 
 
 def test_it_says_whether_the_process_lives(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
