@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from corral.cli import agent, artifacts, cancel, demo, fleet, keys, parts, submit, tasks, up, watch
+from corral.cli import agent, artifacts, cancel, demo, fleet, flower, keys, parts, submit, tasks, up, watch
 from corral.cli.connection import Target
 from corral.cli.exit_codes import HELP, HELP_OF_PARTS
 from corral.cli.failures import WrongUsage
@@ -61,7 +61,7 @@ for panel, commands in {
     _HERE: (up.up, demo.demo),
     _TASKS: (submit.submit, tasks.tasks, tasks.show, watch.watch, cancel.cancel, artifacts.artifacts),
     _FLEET: (fleet.devices, fleet.drain),
-    _PARTS: (parts.api, parts.jobs, parts.beat, parts.host, parts.migrate),
+    _PARTS: (parts.api, parts.jobs, parts.beat, parts.host, flower.flower, parts.migrate),
 }.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=HELP_OF_PARTS if panel is _PARTS else HELP)(command)
