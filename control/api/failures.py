@@ -23,8 +23,9 @@ from control.api.edge_errors import MethodNotAllowed, RouteNotFound
 from control.api.problems import refusal_response
 from control.api.request_log import RequestLog
 from control.api.strict_route import body_refusal
-from control.api.validation import field_problems, summary
+from control.api.validation import field_problems
 from control.domain.errors import InvalidRequest, NotReady, Refusal
+from control.domain.field_problems import summary
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
