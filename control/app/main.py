@@ -20,7 +20,6 @@ from control.app.server import api_server
 from control.app.settings import Settings
 from control.jobs.schedule import ScheduledJob, scheduled_jobs
 from control.operations.plane import Plane
-from corral.logs import configure_logs
 
 #: So many objects with references are made before cycles are looked for. Python's own 700 is less than one batch.
 COLLECTED_AFTER = 20_000
@@ -72,7 +71,6 @@ def _operation_id(route: APIRoute) -> str:
 
 def run_api(settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C; what is held is answered at once then, so that no host loses an answer."""
-    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
     server = api_server(create_app(settings, api_plane(settings)), settings)
     spare_the_collector()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -23,9 +23,13 @@ _UNDEFINED_TABLE = "42P01"
 def api() -> None:
     """Serve the API. Settings: CORRAL_DATABASE_URL, CORRAL_REDIS_URL, CORRAL_JOIN_TOKEN, CORRAL_PORT, …."""
     from control.app.main import run_api
+    from corral.logs import configure_logs
 
     order_from_environment()
-    run_api(_settings())
+    settings = _settings()
+    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
+    with _traced("corral-api"):
+        run_api(settings)
 
 
 def jobs() -> int:
@@ -36,12 +40,13 @@ def jobs() -> int:
     order_from_environment()
     settings = _settings()
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
-    return run_jobs(
-        database_url=settings.database_url.get_secret_value(),
-        redis_url=settings.redis_url.get_secret_value(),
-        artifacts_folder=settings.artifacts_dir,
-        timing=settings.timing,
-    )
+    with _traced("corral-jobs"):
+        return run_jobs(
+            database_url=settings.database_url.get_secret_value(),
+            redis_url=settings.redis_url.get_secret_value(),
+            artifacts_folder=settings.artifacts_dir,
+            timing=settings.timing,
+        )
 
 
 def beat() -> int:
@@ -116,3 +121,18 @@ def _settings() -> "Settings":
         return settings_from_environment(Settings)
     except SettingsInvalid as trouble:
         raise WrongUsage(f"settings are missing or wrong:\n{trouble}") from trouble
+
+
+@contextmanager
+def _traced(service: str) -> Generator[None]:
+    """While the block runs, traces are told, if the environment asks for them."""
+    from corral.traces.switch import TracesNotPossible, configure_traces, end_traces
+
+    try:
+        configure_traces(service)
+    except TracesNotPossible as trouble:
+        raise CommandFailed(str(trouble)) from trouble
+    try:
+        yield
+    finally:
+        end_traces()

@@ -14,6 +14,7 @@ from corral.environment import SettingsInvalid, settings_from_environment
 from corral.failpoints import order_from_environment
 from corral.flow.commands.union import SUPPORTED_COMMANDS
 from corral.logs import configure_logs
+from corral.traces.switch import TracesNotPossible, configure_traces, end_traces
 from workers.assignment.executor import AssignmentExecutor
 from workers.assignment.goal_execution import GoalEquipment
 from workers.assignment.spool import Spool
@@ -47,7 +48,15 @@ def main() -> int:
         sys.stderr.write(f"settings of this host are missing or wrong:\n{error}\n")
         return ExitCode.NOT_CONFIGURED
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
-    return asyncio.run(run_host(settings))
+    try:
+        configure_traces("corral-host")
+    except TracesNotPossible as trouble:
+        sys.stderr.write(f"{trouble}\n")
+        return ExitCode.NOT_CONFIGURED
+    try:
+        return asyncio.run(run_host(settings))
+    finally:
+        end_traces()
 
 
 async def run_host(settings: HostSettings) -> int:

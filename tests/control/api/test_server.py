@@ -25,7 +25,7 @@ LIMIT_SECONDS = 30.0
 
 @pytest.fixture
 def process(settings: Settings, plane: Plane) -> Iterator["subprocess.Popen[bytes]"]:
-    code = "from control.app.main import run_api; from control.app.settings import Settings; run_api(Settings())"
+    code = "from corral.cli.parts import api; api()"
     environment = {
         **os.environ,
         "CORRAL_DATABASE_URL": settings.database_url.get_secret_value(),
