@@ -9,6 +9,7 @@ import redis
 import structlog
 
 from control.jobs.celery_app import CeleryApp
+from control.jobs.metrics import JOB_ROWS, JOB_RUNS, JOB_SECONDS, show_jobs
 from control.jobs.schedule import ScheduledJob, ring_name, sweep_name
 from control.jobs.turns import Turns
 from control.operations.cadence import run_if_due
@@ -73,13 +74,19 @@ class JobRunner:
         try:
             count = operation(self._opened_plane())
         except CancelsNotTold as reason:
+            _count(job, "repeated", started_at)
             log.warning("job.to_be_repeated", job=job.name, reason=str(reason))
             raise
         except Exception:
             # Not tried again: the next tick is that.
+            _count(job, "failed", started_at)
             log.exception("job.failed", job=job.name, ms=_ms_since(started_at))
             raise
-        if count is not None:
+        if count is None:
+            JOB_RUNS.labels(job.name, "not_due").inc()
+        else:
+            _count(job, "done", started_at)
+            JOB_ROWS.labels(job.name).inc(count)
             say = log.info if count else log.debug
             say("job.ran", job=job.name, count=count, ms=_ms_since(started_at))
 
@@ -102,6 +109,8 @@ _REPEATED: dict[str, Any] = {
 
 def register_jobs(app: CeleryApp, jobs: Iterable[ScheduledJob], runner: JobRunner) -> None:
     """Give the worker every job under its sweep's name, and those with a doorbell under their ring's name too."""
+    jobs = tuple(jobs)
+    show_jobs(job.name for job in jobs)
     for job in jobs:
         # Not shared: Celery would otherwise give the job, with this runner, to every other application in the process.
         app.task(_bound(runner.sweep, job), name=sweep_name(job.name), shared=False)
@@ -114,6 +123,11 @@ def _bound(run: Callable[[ScheduledJob], None], job: ScheduledJob) -> Callable[[
         run(job)
 
     return run_job
+
+
+def _count(job: ScheduledJob, outcome: str, started_at: float) -> None:
+    JOB_RUNS.labels(job.name, outcome).inc()
+    JOB_SECONDS.labels(job.name).observe(time.monotonic() - started_at)
 
 
 def _ms_since(started_at: float) -> int:
