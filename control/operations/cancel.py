@@ -1,6 +1,7 @@
 """Ask for a task to be stopped."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
@@ -49,21 +50,25 @@ def request_task_cancellation(plane: Plane, task_id: UUID, *, actor: str, reason
             return _answer_from_row(tx, task_id)
         status = TaskStatus(changed["status"])
         answer = Cancellation(CancellationRequestStatus.REQUESTED, status, _response(tx, task_id, status))
-    CANCEL_HOP_SECONDS.labels("committed").observe(time.monotonic() - began_at)
-    failpoint("cancel.committed")
-    _pass_on(plane, changed, began_at)
+    pass_on(plane, [changed], began_at=began_at)
     return answer
 
 
-def _pass_on(plane: Plane, task: RowMapping, began_at: float) -> None:
-    """Tell whoever has to do with it. The request is durable: what gets lost here costs time and nothing else."""
-    if task["status"] == TaskStatus.ASSIGNED:
+def pass_on(plane: Plane, tasks: Sequence[RowMapping], *, began_at: float) -> None:
+    """Tell whoever has to do with it. The requests are durable: what gets lost here costs time and nothing else."""
+    for _ in tasks:
+        CANCEL_HOP_SECONDS.labels("committed").observe(time.monotonic() - began_at)
+    failpoint("cancel.committed")
+    if any(task["status"] == TaskStatus.ASSIGNED for task in tasks):
         plane.doorbell.ring(Job.SETTLE_CANCELS)
-    elif task["status"] == TaskStatus.DISPATCHED:
-        if plane.wakeups.tell_cancels([LeaseOf(task["host_id"], task["lease_id"])]):
+    leases = [LeaseOf(task["host_id"], task["lease_id"]) for task in tasks if task["status"] == TaskStatus.DISPATCHED]
+    if not leases:
+        return
+    if plane.wakeups.tell_cancels(leases):
+        for _ in leases:
             CANCEL_HOP_SECONDS.labels("marked").observe(time.monotonic() - began_at)
-        else:
-            plane.doorbell.ring(Job.RECONCILE_CANCELS)
+    else:
+        plane.doorbell.ring(Job.RECONCILE_CANCELS)
 
 
 def _answer_from_row(tx: Transaction, task_id: UUID) -> Cancellation:

@@ -49,6 +49,9 @@ _DISPATCHED_EVENT = """
 #: What is told of a cancelled task that no host had begun.
 _BEFORE_START: dict[str, Any] = {"stopped_by": StoppedBy.BEFORE_START, "confirmed": True}
 
+#: Of a task that nobody began in the time that its sender gave it.
+EXPIRED_REASON = "it had not begun when it expired"
+
 _EVENT_OF = {
     TaskStatus.QUEUED: TaskEventKind.REQUEUED,
     TaskStatus.DONE: TaskEventKind.DONE,
@@ -409,6 +412,26 @@ def fail_impatient(tx: Transaction) -> Sequence[RowMapping]:
     )
     reason = {"reason": "queue timeout"}
     record_events(tx, [_event(row, TaskEventKind.FAILED, reason) for row in changed], actor="scheduler")
+    return changed
+
+
+def cancel_expired(tx: Transaction, *, actor: str) -> Sequence[RowMapping]:
+    """queued → cancelled, for tasks of Celery clients that have not begun by the time that their message gives."""
+    changed = tx.rows(
+        f"""
+        UPDATE scheduled_tasks AS task SET status = 'cancelled', {_ENDED}
+        WHERE task.status = 'queued' AND task.attempt = 0 AND task.task_id = ANY(ARRAY(
+            SELECT task_id FROM celery_requests AS request JOIN scheduled_tasks AS task USING (task_id)
+            WHERE NOT request.is_settled AND request.expires_at <= corral_now()
+                AND task.status = 'queued' AND task.attempt = 0
+            ORDER BY task_id LIMIT {SWEEP_ROWS} FOR UPDATE OF task SKIP LOCKED
+        ))
+        {_CHANGED}
+        """
+    )
+    asked = [_event(row, TaskEventKind.CANCEL_REQUESTED, {"reason": EXPIRED_REASON}) for row in changed]
+    ended = [_event(row, TaskEventKind.CANCELLED, _BEFORE_START) for row in changed]
+    record_events(tx, [*asked, *ended], actor=actor)
     return changed
 
 
