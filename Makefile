@@ -26,6 +26,7 @@ serve: $(READY)  ## Start everything on this machine (corral up); ARGS="--port 0
 	@$(BIN)/corral up $(ARGS)
 
 test: $(READY)  ## Run the tests; ARGS="-k cancel" passes options to pytest
+	@$(BIN)/python -m tests.browser
 	$(BIN)/pytest -n $(WORKERS) $(ARGS)
 
 check: lint test  ## Run every check: style, types, rooms, then the tests
