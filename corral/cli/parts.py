@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -40,7 +40,7 @@ def jobs() -> int:
     order_from_environment()
     settings = _settings()
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
-    with _traced("corral-jobs"):
+    with _traced("corral-jobs"), _measured(settings):
         return run_jobs(
             database_url=settings.database_url.get_secret_value(),
             redis_url=settings.redis_url.get_secret_value(),
@@ -57,7 +57,8 @@ def beat() -> int:
     order_from_environment()
     settings = _settings()
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
-    return run_beat(redis_url=settings.redis_url.get_secret_value(), timing=settings.timing)
+    with _measured(settings):
+        return run_beat(redis_url=settings.redis_url.get_secret_value(), timing=settings.timing)
 
 
 def host() -> int:
@@ -111,6 +112,13 @@ def database_failures() -> Generator[None]:
         if getattr(trouble.orig, "sqlstate", None) == _UNDEFINED_TABLE:
             raise CommandFailed("the database has no tables of Corral yet: run `corral migrate` first") from trouble
         raise CommandFailed(f"the database says: {str(trouble.orig).strip()}") from trouble
+
+
+def _measured(settings: "Settings") -> AbstractContextManager[object]:
+    """Metrics on a port of their own while the block runs, where the settings name one."""
+    from corral.metrics_server import metrics_served
+
+    return metrics_served(settings.metrics_port, settings.address)
 
 
 def _settings() -> "Settings":
