@@ -61,8 +61,8 @@ class Settings(BaseSettings):
         default=None,
         ge=0,
         le=65_535,
-        description="Where `corral jobs`, `beat` and `bridge` answer `GET /metrics` and `/healthz`, at `CORRAL_ADDRESS`;"
-        " not at all unless set. The API does on its own port.",
+        description="Where `corral jobs`, `beat` and `bridge` answer `GET /metrics` and `/healthz`, at"
+        " `CORRAL_ADDRESS`; not at all unless set. The API does on its own port.",
     )
     log_format: LogFormat = Field(
         default="console", description="`console` for people, `json` (one object per line) for machines."
