@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from control.operations.assign import assign_tasks, fail_impatient_tasks
 from control.operations.cancels import reconcile_cancels, settle_cancels
+from control.operations.front_door import cancel_expired_tasks
 from control.operations.hosts import mark_silent_hosts_offline
 from control.operations.plane import Job, Plane, Timing
 from control.operations.purge import purge
@@ -64,6 +65,8 @@ def scheduled_jobs(timing: Timing) -> tuple[ScheduledJob, ...]:
         ),
         # A queue timeout is given in seconds and meant in minutes.
         ScheduledJob("fail_impatient_tasks", JobQueue.JOBS, 5.0, fail_impatient_tasks),
+        # Whoever sends a task from Celery with `expires` is told that it may begin this much later.
+        ScheduledJob("cancel_expired_tasks", JobQueue.JOBS, 2.0, cancel_expired_tasks),
         # A run takes a limited number of tasks. And a beat counts from its own start: one that is restarted every half
         # hour would never come to an hourly job.
         ScheduledJob("purge", JobQueue.JOBS, 60.0, purge),

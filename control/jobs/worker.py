@@ -9,7 +9,8 @@ from typing import Any
 import structlog
 from celery.worker import state  # pyright: ignore[reportMissingTypeStubs] - Celery has no types
 
-from control.jobs.celery_app import celery_app
+from control.jobs.celery_app import CeleryApp, celery_app
+from control.jobs.front_door import FrontDoor, register_front_door
 from control.jobs.logs import keep_celery_off_the_logs
 from control.jobs.plane import open_plane
 from control.jobs.runs import JobRunner, register_jobs
@@ -35,42 +36,47 @@ def run_jobs(
     concurrency: int = CONCURRENCY,
     queues: Sequence[JobQueue] = tuple(JobQueue),
     name: str = "jobs",
+    celery_submitter: str | None = None,
+    celery_queue: str = "celery",
 ) -> int:
     """Run jobs until SIGTERM, which lets those that run come to their end; answers the exit code.
 
     Call it in the main thread, with logging configured. In a cluster, give `JobQueue.REAP` a process of its own. `name`
-    is what stands before the `@` in Celery's list of workers: two on one machine need two names.
+    is what stands before the `@` in Celery's list of workers: two on one machine need two names. With a
+    `celery_submitter`, a worker of the `JobQueue.JOBS` also takes in what Celery clients send to `celery_queue`.
     """
     nodename = f"{name}@{socket.gethostname()}"
-    runner = JobRunner(
-        open_plane=lambda: open_plane(
-            database_url=database_url,
-            redis_url=redis_url,
-            artifacts_folder=artifacts_folder,
-            timing=timing,
-            pool_size=concurrency,
-            application_name=f"corral {name}",
-        ),
-        gate=DoorbellGate(redis_url),
-        ran_by=nodename,
+    # Threads share it; nothing is connected before the first job.
+    plane = open_plane(
+        database_url=database_url,
+        redis_url=redis_url,
+        artifacts_folder=artifacts_folder,
+        timing=timing,
+        pool_size=concurrency,
+        application_name=f"corral {name}",
     )
+    runner = JobRunner(open_plane=lambda: plane, gate=DoorbellGate(redis_url), ran_by=nodename)
+    door = None
+    if celery_submitter is not None and JobQueue.JOBS in queues:
+        door = FrontDoor(plane, redis_url, submitter=celery_submitter, queue=celery_queue)
     keep_celery_off_the_logs()
-    options = worker_options(nodename=nodename, concurrency=concurrency, queues=queues)
-    log.info("jobs.started", worker=nodename, queues=[queue.value for queue in queues], concurrency=concurrency)
+    options = worker_options(nodename=nodename, concurrency=concurrency, queues=queues, door=door)
+    log.info("jobs.started", worker=nodename, queues=options["queues"], concurrency=concurrency)
     try:
-        return _work_until_asked_to_stop(redis_url, scheduled_jobs(timing), runner, options)
+        return _work_until_asked_to_stop(redis_url, scheduled_jobs(timing), runner, door, options)
     finally:
         runner.close()
+        if door is not None:
+            door.close()
+        plane.database.close()
         log.info("jobs.stopped", worker=nodename)
 
 
 def _work_until_asked_to_stop(
-    redis_url: str, jobs: Sequence[ScheduledJob], runner: JobRunner, options: dict[str, Any]
+    redis_url: str, jobs: Sequence[ScheduledJob], runner: JobRunner, door: FrontDoor | None, options: dict[str, Any]
 ) -> int:
     while True:
-        app = celery_app(redis_url)
-        register_jobs(app, jobs, runner)
-        worker = app.Worker(**options)
+        worker = worker_app(redis_url, jobs, runner, door=door).Worker(**options)
         worker.start()
         if _stop_was_asked_for():
             return worker.exitcode or 0
@@ -80,17 +86,30 @@ def _work_until_asked_to_stop(
         time.sleep(BEGIN_ANEW_SECONDS)
 
 
+def worker_app(
+    redis_url: str, jobs: Sequence[ScheduledJob], runner: JobRunner, *, door: FrontDoor | None = None
+) -> CeleryApp:
+    """The application of a worker: it knows the jobs and, where the front door is open, the task of clients."""
+    app = celery_app(redis_url)
+    register_jobs(app, jobs, runner)
+    if door is not None:
+        register_front_door(app, door)
+    return app
+
+
 def _stop_was_asked_for() -> bool:
     return worker_state.should_stop is not None or worker_state.should_terminate is not None
 
 
-def worker_options(*, nodename: str, concurrency: int, queues: Sequence[JobQueue]) -> dict[str, Any]:
+def worker_options(
+    *, nodename: str, concurrency: int, queues: Sequence[JobQueue], door: FrontDoor | None = None
+) -> dict[str, Any]:
     """How a worker of Corral is set up, for a program and for a thread of a program alike."""
     return {
         "hostname": nodename,
         "pool": "threads",
         "concurrency": concurrency,
-        "queues": [queue.value for queue in queues],
+        "queues": [*(queue.value for queue in queues), *([door.queue] if door else [])],
         # Flower lives on events and heartbeats. Gossip and mingle are talk among workers, which ours have no use for
         # and which costs each of them a start-up second and a message per heartbeat of every other.
         "task_events": True,

@@ -1,0 +1,62 @@
+"""The queue of the front door, and the Celery application that answers those who send to it."""
+
+from typing import Any
+
+from kombu.entity import Exchange, Queue
+
+from control.jobs.celery_app import CeleryApp, celery_app
+from control.jobs.schedule import JobQueue
+
+#: The name under which a client sends a task.
+TASK_NAME = "corral.run"
+#: What is told is told within a transaction, or by a loop with other duties; both try again by themselves.
+TELL_LIMIT_SECONDS = 3.0
+_FEW_TRIES: dict[str, Any] = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1}
+
+
+class UnusableQueue(ValueError):
+    """The front door needs a queue of its own: `jobs` and `reap` are Corral's."""
+
+
+def front_door_queue(name: str) -> Queue:
+    """The queue as a client's Celery declares it for this name.
+
+    Raises:
+        UnusableQueue: the name is that of a queue of jobs.
+    """
+    if name in set(JobQueue):
+        raise UnusableQueue(f"the front door cannot have the queue '{name}', where Corral's own jobs are; name another")
+    return Queue(name, Exchange(name, type="direct"), routing_key=name)
+
+
+def front_door_app(redis_url: str, *, queue: str) -> CeleryApp:
+    """Stores results and sends callbacks and next steps: to the queues that they name, else to this one.
+
+    Raises:
+        UnusableRedisUrl: the address names no single Redis.
+        UnusableQueue: the name is that of a queue of jobs.
+    """
+    app = celery_app(
+        redis_url,
+        socket_limit_seconds=TELL_LIMIT_SECONDS,
+        connect_limit_seconds=TELL_LIMIT_SECONDS,
+        connect_retries=0,
+    )
+    app.conf.update(
+        task_queues=[front_door_queue(queue)],
+        task_default_queue=queue,
+        task_default_exchange=queue,
+        task_default_routing_key=queue,
+        # Callbacks go to workers that only their sender knows.
+        task_create_missing_queues=True,
+        task_publish_retry_policy=_FEW_TRIES,
+        # Arguments are flows, with what is typed into phones: they do not belong into results.
+        result_extended=False,
+        result_backend_always_retry=False,
+        result_backend_transport_options={"retry_policy": _FEW_TRIES},
+        redis_socket_timeout=TELL_LIMIT_SECONDS,
+        redis_socket_connect_timeout=TELL_LIMIT_SECONDS,
+    )
+    # Celery's own tasks, which groups and chords are made of; without this the first use in a thread registers them.
+    app.finalize()
+    return app
