@@ -22,6 +22,7 @@ from corral.contract.models import Line
 from corral.contract.problems import FieldProblem
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskDetail, TaskPage, TaskSubmission
+from corral.traces.spans import work
 
 router = APIRouter(route_class=StrictRoute, tags=["tasks"])
 
@@ -36,6 +37,10 @@ IdempotencyKey = Annotated[
         pattern=r"^[\x21-\x7e]+$",
         description="Visible ASCII. The same key and body again answer with the same task instead of a second one.",
     ),
+]
+Traceparent = Annotated[
+    str | None,
+    Header(description="W3C Trace Context: a span of the caller, to which the task's trace is linked, if any is kept."),
 ]
 TaskId = Annotated[UUID, Path(description="The id that the submit answered.")]
 
@@ -66,9 +71,14 @@ def submit(
     submission: TaskSubmission,
     principal: Annotated[Principal, MAY_SUBMIT],
     idempotency_key: IdempotencyKey = None,
+    traceparent: Traceparent = None,
 ) -> TaskDetail:
     """Checks the flow and queues the task. 200 instead of 201: the idempotency key was used for this task before."""
-    submitted = submit_task(plane, submission, principal=principal, idempotency_key=idempotency_key)
+    with work("submit", actor=principal.actor) as traced:
+        traced.link(traceparent)
+        submitted = submit_task(plane, submission, principal=principal, idempotency_key=idempotency_key)
+        task = submitted.task
+        traced.serve(task.task_id, kind=task.kind, name=task.name, is_replay=submitted.is_replay)
     if submitted.is_replay:
         response.status_code = HTTPStatus.OK
     response.headers["Location"] = f"/v1/tasks/{submitted.task.task_id}"
@@ -123,7 +133,10 @@ def cancel(
 ) -> TaskCancellationResponse:
     """200: it will never run (on), or was asked to stop before. 202: asked just now. 409: it has ended by itself."""
     reason = request.reason if request else None
-    cancellation = request_task_cancellation(plane, task_id, actor=principal.actor, reason=reason)
+    with work("cancel", actor=principal.actor) as traced:
+        cancellation = request_task_cancellation(plane, task_id, actor=principal.actor, reason=reason)
+        if cancellation.task_status is not None:
+            traced.serve(task_id, answer=cancellation.request_status, status=cancellation.task_status)
     answer = _answer(cancellation, task_id)
     if cancellation.request_status is CancellationRequestStatus.REQUESTED and not answer.status.is_terminal:
         response.status_code = HTTPStatus.ACCEPTED

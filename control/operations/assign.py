@@ -16,6 +16,7 @@ from control.store.queue import first_of_classes, queued_classes, requirements_o
 from control.store.transitions import Booking
 from corral.contract.tasks import Requirement
 from corral.failpoints import failpoint
+from corral.traces.spans import work
 
 #: So many tasks are given away in one transaction: their hosts hear of them before the next ones are looked at.
 MAX_BOOKINGS = 500
@@ -38,12 +39,14 @@ def assign_tasks(plane: Plane) -> int:
 
 @retried_on_deadlock
 def _pass(plane: Plane) -> int:
-    with plane.database.transaction() as tx:
+    with work("assign") as traced, plane.database.transaction() as tx:
         job_runs.wait_for_lock(tx, job_runs.Lock.ASSIGN_TASKS)
         assigned = transitions.assign(tx, _bookings(tx, plane.suitability))
         host_ids = {row["host_id"] for row in assigned}
         if host_ids:
             tx.after_commit(lambda: plane.wakeups.wake_hosts(host_ids))
+        for row in assigned:
+            traced.serve(row["task_id"], host_id=row["host_id"])
     failpoint("assign.committed")
     return len(assigned)
 
@@ -51,8 +54,11 @@ def _pass(plane: Plane) -> int:
 @retried_on_deadlock
 def fail_impatient_tasks(plane: Plane) -> int:
     """End queued tasks that have waited for longer than their `queue_timeout_seconds`."""
-    with plane.database.transaction() as tx:
-        return len(transitions.fail_impatient(tx))
+    with work("give up waiting") as traced, plane.database.transaction() as tx:
+        failed = transitions.fail_impatient(tx)
+        for row in failed:
+            traced.serve(row["task_id"], outcome=row["status"])
+        return len(failed)
 
 
 def _bookings(tx: Transaction, suitability: Suitability) -> list[Booking]:

@@ -6,6 +6,7 @@ from control.signals.words import LeaseOf
 from control.store import transitions
 from control.store.database import retried_on_deadlock
 from control.store.tasks import untold_cancels
+from corral.traces.spans import work
 
 
 class CancelsNotTold(Exception):
@@ -15,8 +16,10 @@ class CancelsNotTold(Exception):
 @retried_on_deadlock
 def settle_cancels(plane: Plane) -> int:
     """End assigned tasks whose cancel is pending: a claim skips them, so nothing has started."""
-    with plane.database.transaction() as tx:
+    with work("settle cancel") as traced, plane.database.transaction() as tx:
         settled = transitions.settle_assigned_cancels(tx)
+        for row in settled:
+            traced.serve(row["task_id"], outcome=row["status"])
         if settled:
             ring_for_capacity(plane, tx)
     return len(settled)

@@ -13,6 +13,7 @@ from corral.contract.history import TaskEventKind
 from corral.contract.host_protocol import Assignment, ClaimReply, ClaimRequest
 from corral.contract.identifiers import uuid7
 from corral.failpoints import failpoint
+from corral.traces.spans import work
 
 
 @retried_when_answered_at_once
@@ -25,6 +26,14 @@ def claim_assignments(plane: Plane, host_id: UUID, request: ClaimRequest) -> lis
     Raises:
         StaleIncarnation: a later process of this host has announced itself.
     """
+    with work("claim", host_id=host_id) as traced:
+        assignments = _claim(plane, host_id, request)
+        for one in assignments:
+            traced.serve(one.task_id, attempt=one.attempt, serial=one.device_serial)
+        return assignments
+
+
+def _claim(plane: Plane, host_id: UUID, request: ClaimRequest) -> list[Assignment]:
     with plane.database.statement() as tx:
         look = transitions.dispatch(
             tx,

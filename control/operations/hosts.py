@@ -1,5 +1,6 @@
 """Know the hosts and their devices."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import RowMapping
@@ -15,6 +16,7 @@ from control.store.database import Transaction, retried_on_deadlock
 from corral.contract.fleet import DeviceList, DeviceView, HostList, HostView
 from corral.contract.host_protocol import Heartbeat, HeartbeatReply, HostRegistered, HostRegistration
 from corral.contract.identifiers import uuid7
+from corral.traces.spans import work
 
 
 def register_host(plane: Plane, registration: HostRegistration) -> HostRegistered:
@@ -33,7 +35,7 @@ def heartbeat(plane: Plane, host_id: UUID, beat: Heartbeat) -> HeartbeatReply:
     Raises:
         StaleIncarnation: a later process of this host has announced itself.
     """
-    with plane.database.transaction() as tx:
+    with work("reap", host_id=host_id) as traced, plane.database.transaction() as tx:
         host = _lock(tx, host_id)
         if host["revoked_at"] is not None:
             # Verified in the moment before.
@@ -44,6 +46,8 @@ def heartbeat(plane: Plane, host_id: UUID, beat: Heartbeat) -> HeartbeatReply:
         hosts.note_heartbeat(tx, host_id, beat)
         hosts.note_devices(tx, host_id, beat.devices)
         lost = _release_former_lives(plane, tx, host_id, beat, host)
+        for task in lost:
+            traced.serve(task["task_id"], attempt=task["attempt"], outcome=task["status"])
         has_capacity = bool(hosts.ready_serials(tx, host_id) - ready_before) or (
             host["is_draining"] and not beat.draining
         )
@@ -124,7 +128,7 @@ def _lock(tx: Transaction, host_id: UUID) -> RowMapping:
 
 def _release_former_lives(
     plane: Plane, tx: Transaction, host_id: UUID, beat: Heartbeat, host: RowMapping
-) -> list[UUID]:
+) -> Sequence[RowMapping]:
     if host["incarnation"] in {None, beat.incarnation}:
         return []
     former = leases.end_leases_of_former_lives(tx, host_id=host_id, incarnation=beat.incarnation)

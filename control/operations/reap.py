@@ -14,6 +14,7 @@ from control.signals.words import LeaseOf
 from control.store import job_runs, leases, transitions
 from control.store.database import Transaction, retried_on_deadlock
 from corral.contract.task_status import TaskStatus
+from corral.traces.spans import work
 
 #: So many leases are decided in one transaction. Their rows are locked meanwhile, for some hundredths of a second: a
 #: late report or renewal of theirs waits for no longer.
@@ -44,12 +45,14 @@ def reap_expired_leases(plane: Plane) -> int:
 
 @retried_on_deadlock
 def _reap(plane: Plane, lease_ids: Sequence[UUID]) -> int:
-    with plane.database.transaction() as tx:
+    with work("reap") as traced, plane.database.transaction() as tx:
         # Judged again: the API may have gone while the leases before these were decided.
         if not _may_judge(tx, plane.timing) or not job_runs.try_lock(tx, job_runs.Lock.REAP_EXPIRED_LEASES):
             return 0
         lost = leases.end_expired_leases(tx, lease_ids, expired_for_seconds=plane.timing.reap_after_seconds)
-        lose_leases(plane, tx, lost, reason="its lease expired: the host was not heard of", confirmed=False)
+        reason = "its lease expired: the host was not heard of"
+        for task in lose_leases(plane, tx, lost, reason=reason, confirmed=False):
+            traced.serve(task["task_id"], attempt=task["attempt"], outcome=task["status"])
         if lost:
             ring_for_capacity(plane, tx)
     return len(lost)
@@ -58,10 +61,12 @@ def _reap(plane: Plane, lease_ids: Sequence[UUID]) -> int:
 @retried_on_deadlock
 def release_unclaimed_assignments(plane: Plane) -> int:
     """Queue tasks again that their host did not claim in time; this uses up no attempt."""
-    with plane.database.transaction() as tx:
+    with work("release assignment") as traced, plane.database.transaction() as tx:
         if not _may_judge(tx, plane.timing):
             return 0
         released = transitions.release_unclaimed(tx, assigned_longer_than_seconds=plane.timing.claim_limit_seconds)
+        for task in released:
+            traced.serve(task["task_id"], outcome=task["status"])
         if released:
             ring_for_capacity(plane, tx)
     return len(released)
@@ -69,7 +74,7 @@ def release_unclaimed_assignments(plane: Plane) -> int:
 
 def lose_leases(
     plane: Plane, tx: Transaction, lost: Iterable[RowMapping], *, reason: str, confirmed: bool
-) -> list[UUID]:
+) -> Sequence[RowMapping]:
     """Decide the tasks of leases that were just taken away, and tell so after the commit; answers those tasks."""
     ended = [LeaseOf(lease["host_id"], lease["lease_id"]) for lease in lost]
     if not ended:
@@ -77,7 +82,7 @@ def lose_leases(
     tx.after_commit(lambda: plane.wakeups.tell_leases_ended(ended))
     changed = transitions.lose(tx, [lease.lease_id for lease in ended], reason=reason, confirmed=confirmed)
     tx.after_commit(lambda: _count(changed))
-    return [row["task_id"] for row in changed]
+    return changed
 
 
 def _count(lost: Iterable[RowMapping]) -> None:

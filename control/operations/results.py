@@ -28,6 +28,7 @@ from corral.contract.host_protocol import (
 from corral.contract.identifiers import uuid7
 from corral.contract.tasks import Requirement
 from corral.failpoints import failpoint
+from corral.traces.spans import work
 
 #: What is said of a failure for which the host gave no reason.
 _NO_REASON: dict[FailureCause | None, str] = {
@@ -49,11 +50,15 @@ def record_task_result(
         ResultConflict: another result is recorded for this lease.
         CancelNotRequested: `cancelled` was reported, and nobody asked for it.
     """
-    if report.next_claim is None:
-        with plane.database.statement() as tx:
-            answer = _record(plane, tx, host_id, lease_id, report)
-    else:
-        answer = _record_and_claim(plane, host_id, lease_id, report, report.next_claim)
+    with work("result", host_id=host_id) as traced, work("claim", host_id=host_id) as claim:
+        if report.next_claim is None:
+            with plane.database.statement() as tx:
+                answer = _record(plane, tx, host_id, lease_id, report)
+        else:
+            answer = _record_and_claim(plane, host_id, lease_id, report, report.next_claim)
+        traced.serve(answer.task_id, reported=report.status, outcome=answer.task_status, answer=answer.status)
+        for one in answer.claimed.assignments if answer.claimed else ():
+            claim.serve(one.task_id, attempt=one.attempt, serial=one.device_serial, with_a_report=True)
     failpoint("result.committed")
     return answer
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from importlib.metadata import version
+from uuid import UUID
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -55,12 +56,12 @@ class Pipeline:
         """Put a span into the next batch. It never waits; where batches do not get away, the oldest spans are lost."""
         parent = finished.parent
         self._ids.following = finished.place
-        attributes = {_PREFIX + name: value for name, value in finished.attributes.items() if value is not None}
+        told = {_PREFIX + name: value for name, value in finished.attributes.items() if value is not None}
         span = self._tracer.start_span(
             finished.name,
             # An empty one: nobody else's span that may be current has to do with it.
             set_span_in_context(NonRecordingSpan(_context(parent)), Context()) if parent else Context(),
-            attributes=attributes,
+            attributes={name: str(value) if isinstance(value, UUID) else value for name, value in told.items()},
             links=[Link(_context(finished.link))] if finished.link else None,
             start_time=finished.started_ns,
             record_exception=False,

@@ -16,7 +16,7 @@ import structlog
 
 from corral.traces.ids import SpanPlace, fresh_span_id, parsed_traceparent, root_of
 
-Attribute: TypeAlias = str | int | float | bool | None
+Attribute: TypeAlias = str | int | float | bool | UUID | None
 
 log = structlog.get_logger()
 
@@ -147,10 +147,6 @@ def take_spans(sink: Callable[[FinishedSpan], None] | None) -> None:
     """From now on finished spans go to `sink`, from any thread; None turns traces off."""
     global _sink  # noqa: PLW0603 - one switch for the process, which nobody has to pass on
     _sink = sink
-
-
-def are_on() -> bool:
-    return _sink is not None
 
 
 def span(name: str, task_id: UUID | None = None, **attributes: Attribute) -> Span:

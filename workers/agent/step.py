@@ -3,6 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from corral.traces.spans import span
 from workers.agent.hooks import RequestConfig, StepResult, unchanged
 from workers.agent.messages import AssistantMessage, UserMessage
 from workers.agent.model.interface import (
@@ -116,11 +117,14 @@ class Step:
         agent = self._agent
         # What must be redacted could lie across two pieces: then an answer is told when it is whole.
         on_delta = _untold if agent.session.is_redacted else agent.tell
-        try:
-            answer = await agent.model.generate(request, self._signal, on_delta)
-        except ModelFailed as failed:
-            self._spend(failed.usage)
-            raise
+        with span("model request", agent=agent.name, model=agent.model.name, step=self._place.step) as traced:
+            try:
+                answer = await agent.model.generate(request, self._signal, on_delta)
+            except ModelFailed as failed:
+                self._spend(failed.usage)
+                traced.fail(failed.code)
+                raise
+            traced.set(input_tokens=answer.usage.input_tokens, output_tokens=answer.usage.output_tokens)
         self._spend(answer.usage)
         return answer
 

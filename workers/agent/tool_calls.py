@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import structlog
 from pydantic import ValidationError
 
+from corral.traces.spans import span
 from workers.agent.cancellation import TurnInterrupted
 from workers.agent.hooks import Approval
 from workers.agent.messages import Image, ToolCall, ToolMessage
@@ -105,7 +106,7 @@ class ToolCalls:
             tool.arguments.model_validate(call.arguments)
         except ValidationError as error:
             return ToolOutcome("failed", _wrong_arguments(call, error), ToolCode.INVALID_ARGUMENTS)
-        return await self._refusal(tool, call) or await self._run(tool, call)
+        return await self._refusal(tool, call) or await self._run_traced(tool, call)
 
     async def _refusal(self, tool: AnyTool, call: ToolCall) -> ToolOutcome | None:
         """Why a call that could run must not."""
@@ -127,6 +128,14 @@ class ToolCalls:
             return _GRANTED
 
         return await self._agent.hooks.approval.run(self._agent, self._place, call, self._signal, granted)
+
+    async def _run_traced(self, tool: AnyTool, call: ToolCall) -> ToolOutcome:
+        with span(f"tool {tool.name}", agent=self._agent.name, step=self._place.step) as traced:
+            outcome = await self._run(tool, call)
+            traced.set(outcome=outcome.status)
+            if outcome.status == "failed":
+                traced.fail(outcome.code)
+            return outcome
 
     async def _run(self, tool: AnyTool, call: ToolCall) -> ToolOutcome:
         has_begun = False

@@ -2,6 +2,7 @@
 
 import structlog
 
+from corral.traces.spans import span
 from workers.assignment.backoff import backoff_seconds
 from workers.assignment.guard import LeaseGuard
 from workers.clock import pause
@@ -27,6 +28,12 @@ class ArtifactUploads:
         A stopped run gets one try, and none once one has failed: an agent leaves a hundred pictures, and its end must
         not wait for each of them.
         """
+        with span("upload", media_type=media_type, size_bytes=len(content)) as traced:
+            await self._upload(name, content, media_type)
+            if name in self.missing:
+                traced.fail("not stored")
+
+    async def _upload(self, name: str, content: bytes, media_type: str) -> None:
         if self.missing and self._guard.should_stop():
             self.missing.append(name)
             return

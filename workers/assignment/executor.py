@@ -8,6 +8,7 @@ import structlog
 from corral.contract.history import FailureCause
 from corral.contract.host_protocol import Assignment
 from corral.contract.tasks import TaskKind
+from corral.traces.spans import span
 from workers.assignment.execution import ArtifactSink, AssignmentExecutionResult, CannotRun, ProgressSink, Sinks
 from workers.assignment.flow_execution import FlowExecution
 from workers.assignment.goal_execution import GoalEquipment, GoalExecution
@@ -43,8 +44,9 @@ class AssignmentExecutor:
     ) -> AssignmentExecutionResult:
         """Returns when the run has settled and its device is closed."""
         try:
-            execution = await self._prepared(assignment)
-            device = self._open_device(assignment.device_serial, guard.may_touch)
+            with span("prepare", kind=assignment.kind):
+                execution = await self._prepared(assignment)
+                device = self._open_device(assignment.device_serial, guard.may_touch)
         except CannotRun as error:
             return _failed(error.cause, str(error))
         except DeviceGone as gone:
@@ -66,7 +68,8 @@ class AssignmentExecutor:
 
 async def _close(device: OpenedDevice, assignment: Assignment) -> None:
     try:
-        await device.close()
+        with span("close device"):
+            await device.close()
     except Exception:
         # The run has its result; a device that cannot be tidied up shows its state in discovery.
         log.exception("device.not_closed", device=assignment.device_serial, lease_id=str(assignment.lease_id))

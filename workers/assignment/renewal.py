@@ -12,6 +12,7 @@ from corral.contract.host_protocol import (
     RenewedLease,
 )
 from corral.contract.tasks import Progress
+from corral.traces.spans import NO_SPAN, Span
 from workers.assignment.guard import LeaseGuard, StopReason
 from workers.assignment.host_renewal import HostRenewal
 from workers.assignment.renewal_pace import LONGEST_WAIT_SHARE, SHORTEST_WAIT_SHARE, retry_seconds
@@ -34,7 +35,14 @@ class LeaseRenewal:
     """
 
     def __init__(
-        self, assignment: Assignment, guard: LeaseGuard, *, client: ControlClient, together: HostRenewal, clock: Clock
+        self,
+        assignment: Assignment,
+        guard: LeaseGuard,
+        *,
+        client: ControlClient,
+        together: HostRenewal,
+        clock: Clock,
+        attempt: Span = NO_SPAN,
     ) -> None:
         self.lease_id = assignment.lease_id
         self.lease_seconds = assignment.lease_seconds
@@ -48,6 +56,7 @@ class LeaseRenewal:
         self._guard = guard
         self._client = client
         self._together = together
+        self._attempt = attempt
         self._clock = clock
         self._cancel_seen = False
         self._never = asyncio.Event()
@@ -59,6 +68,7 @@ class LeaseRenewal:
         if not self._cancel_seen:
             self._cancel_seen = True
             self._guard.stop(StopReason.CANCELLED)
+            self._attempt.note("cancel seen")
             self._log.info("cancel.seen")
 
     def held(self) -> HeldLease:

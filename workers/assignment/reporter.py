@@ -9,6 +9,7 @@ import structlog
 
 from corral.contract.problems import ProblemCode
 from corral.failpoints import failpoint
+from corral.traces.spans import span
 from workers.assignment.backoff import backoff_seconds
 from workers.assignment.next_claim import NextClaim
 from workers.assignment.spool import Spool, SpooledReport
@@ -90,6 +91,15 @@ class Reporter:
         on_stuck: Callable[[], None] = lambda: None,
     ) -> bool:
         """Send a spooled report until there is a verdict. False if it was given up for this life."""
+        with span("report", spooled.task_id, outcome=spooled.report.status) as traced:
+            has_verdict = await self._deliver_until_verdict(spooled, next_claim=next_claim, on_stuck=on_stuck)
+            if not has_verdict:
+                traced.fail("left in spool")
+        return has_verdict
+
+    async def _deliver_until_verdict(
+        self, spooled: SpooledReport, *, next_claim: NextClaim | None, on_stuck: Callable[[], None]
+    ) -> bool:
         answers_in_a_row = 0
         for wait_seconds in backoff_seconds():
             is_last = self._hurried.is_set()

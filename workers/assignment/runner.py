@@ -9,6 +9,7 @@ from corral.contract.history import FailureCause
 from corral.contract.host_protocol import TerminalResultRequest
 from corral.contract.tasks import Progress
 from corral.failpoints import failpoint
+from corral.traces.spans import span
 from workers.assignment.artifacts import ArtifactUploads
 from workers.assignment.execution import AssignmentExecutionResult, ClaimedAssignment, Execution
 from workers.assignment.fitting import PROGRESS_CHARACTERS, fit_text
@@ -50,7 +51,16 @@ class ActiveAssignmentRunner:
         self._clock = clock
         self.guard = LeaseGuard(assignment.lease_id, lease_seconds=assignment.lease_seconds, clock=clock)
         self.guard.extend(sent_at=claimed.sent_at, held_ms=claimed.held_ms, remaining_ms=assignment.lease_remaining_ms)
-        self._renewal = LeaseRenewal(assignment, self.guard, client=client, together=renewals, clock=clock)
+        self._span = span(
+            "attempt",
+            assignment.task_id,
+            attempt=assignment.attempt,
+            serial=assignment.device_serial,
+            lease_id=assignment.lease_id,
+        )
+        self._renewal = LeaseRenewal(
+            assignment, self.guard, client=client, together=renewals, clock=clock, attempt=self._span
+        )
         self._uploads = ArtifactUploads(self.guard, client=client)
         self._log = log.bind(
             task_id=str(assignment.task_id), attempt=assignment.attempt, lease_id=str(claimed.lease_id)
@@ -63,6 +73,10 @@ class ActiveAssignmentRunner:
 
     async def run(self) -> None:
         """Returns when the run has settled and its report was acknowledged, or left in the spool on a hurried end."""
+        with self._span:
+            await self._run()
+
+    async def _run(self) -> None:
         if self._assignment.cancel_requested:
             self._renewal.see_cancel()
         async with asyncio.TaskGroup() as beside:
@@ -71,7 +85,8 @@ class ActiveAssignmentRunner:
                 beside.create_task(self.guard.watch()),
             ]
             # Whoever cancelled between the claim and here is heard before anything is done to the device.
-            await self._renewal.first_settled.wait()
+            with span("first renewal"):
+                await self._renewal.first_settled.wait()
             report = await self._work()
             await self._deliver(report)
             for task in watched:
@@ -105,6 +120,9 @@ class ActiveAssignmentRunner:
             # The receipt says when the cancel was seen only if that arrives before the end of the task.
             await self._renewal.cancel_told.wait()
         self._renewal.is_reporting = True
+        self._span.set(outcome=report.status, cause=report.cause)
+        if report.status == "failed":
+            self._span.fail(report.cause)
         self._log.info(f"task.{report.status}", cause=report.cause, reason=report.failure_reason)
         spooled = SpooledReport(lease_id=self.guard.lease_id, task_id=self._assignment.task_id, report=report)
         # A device or host that just failed is left to the next heartbeat and claim.

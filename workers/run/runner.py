@@ -7,6 +7,7 @@ from dataclasses import replace
 from corral.flow.commands.control import HoldingCommand, Repeat, Retry, RunFlow
 from corral.flow.commands.union import Command
 from corral.flow.flow import Flow
+from corral.traces.spans import span
 from workers.device.interface import AnyDevice
 from workers.run.artifacts import Artifacts, OnArtifact
 from workers.run.commands import perform_command
@@ -79,12 +80,21 @@ class WorkflowRunner:
         self._is_in_step = True
         self._progress.begin(number, command)
         try:
-            await self._run_command(command, number)
+            await self._run_traced(command, number)
         except StepFailed as failed:
             if not command.optional or not failed.can_be_excused or self._stop.is_asked:
                 raise
             self._warnings.add(f"{self._position}: optional, and failed: {failed}")
         self._progress.end(number, command)
+
+    async def _run_traced(self, command: Command, number: int) -> None:
+        # Not what it is about: a selector or a label may hold what nobody but the device is to see.
+        with span(f"step {command.command}", step=number, line=command.line, is_optional=command.optional) as traced:
+            try:
+                await self._run_command(command, number)
+            except StepFailed as failed:
+                traced.fail(failed.code)
+                raise
 
     async def _run_command(self, command: Command, number: int) -> None:
         if isinstance(command, HoldingCommand):
