@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import typer
 
 from corral.cli.failures import WrongUsage
+from corral.cli.secret import secret_of
 from corral.client import Corral
 from corral.stack.state_folder import ReadyInfo, StackFolder, default_state_dir
 
@@ -26,7 +27,7 @@ def connect(context: typer.Context) -> Corral:
     target = context.find_object(Target) or Target(None, None)
     running = StackFolder(default_state_dir()).running()
     url = target.url or (running and running.api_url)
-    api_key = target.api_key or _key_for(url, running)
+    api_key = target.api_key or secret_of("CORRAL_API_KEY") or _key_for(url, running)
     if not url:
         raise WrongUsage(
             "no control plane is named and none runs here: start one with `corral up`, "

@@ -1,18 +1,30 @@
 """The parts of Corral as single processes, for a cluster: each reads its settings from the environment."""
 
-import os
+import re
 import sys
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from corral.cli.failures import CommandFailed, WrongUsage
+from corral.cli.secret import secret_of
 from corral.failpoints import order_from_environment
 
 if TYPE_CHECKING:
     from control.app.settings import Settings
+
+
+class Queue(StrEnum):
+    """`control.jobs.schedule.JobQueue`, in words that the command line knows without Celery."""
+
+    JOBS = "jobs"
+    REAP = "reap"
+
+
+_NODE_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 #: Postgres' code for a table that is not there.
 _UNDEFINED_TABLE = "42P01"
@@ -32,11 +44,19 @@ def api() -> None:
         run_api(settings)
 
 
-def jobs() -> int:
+def jobs(
+    queue: Annotated[
+        list[Queue] | None, typer.Option(help="Which jobs; several times. Default: all, in one process.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="What stands before the @ in Celery's list of workers.")] = "jobs",
+) -> int:
     """Run the control plane's jobs in Celery, with the settings of the API."""
+    from control.jobs.schedule import JobQueue
     from control.jobs.worker import run_jobs
     from corral.logs import configure_logs
 
+    if not _NODE_NAME.fullmatch(name):
+        raise WrongUsage(f"--name {name!r}: letters, digits, dots, dashes and underscores make the name of a worker")
     order_from_environment()
     settings = _settings()
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
@@ -46,6 +66,8 @@ def jobs() -> int:
             redis_url=settings.redis_url.get_secret_value(),
             artifacts_folder=settings.artifacts_dir,
             timing=settings.timing,
+            queues=[JobQueue(one) for one in queue or Queue],
+            name=name,
         )
 
 
@@ -86,10 +108,10 @@ def migrate() -> None:
 
 
 def database_url() -> str:
-    """CORRAL_DATABASE_URL. Raises `WrongUsage` where it is missing or is no address."""
+    """CORRAL_DATABASE_URL, or what its file holds. Raises `WrongUsage` where it is missing or is no address."""
     from control.store.database import psycopg_url
 
-    url = os.environ.get("CORRAL_DATABASE_URL", "")
+    url = secret_of("CORRAL_DATABASE_URL")
     try:
         psycopg_url(url)
     except ValueError as trouble:

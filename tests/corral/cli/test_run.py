@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from control.jobs.schedule import JobQueue
 from corral.cli.exit_codes import ExitCode
+from corral.cli.parts import Queue
 from corral.stack.state_folder import ReadyInfo, StackFolder, default_state_dir, ready_json, write_private
 from tests.corral.cli.conftest import Corral
 from tests.corral.fake_api import KEY, TASK_ID, FakeApi, problem, task
@@ -195,3 +197,28 @@ def _pretend_that_a_stack_runs(url: str) -> None:
         api_url=url, api_key=KEY, join_token="t", database_url="d", redis_url="r", state_dir="s", pids={"up": 1}
     )
     write_private(folder.running_file, ready_json(info))
+
+
+def test_the_queues_of_the_command_line_are_those_of_the_jobs() -> None:
+    assert {queue.value for queue in Queue} == {queue.value for queue in JobQueue}
+
+
+@pytest.mark.parametrize(("option", "said"), [("--queue=rest", "'rest' is not one of"), ("--name=a b", "the name of")])
+def test_jobs_of_a_queue_or_a_name_that_cannot_be_are_usage(corral: Corral, option: str, said: str) -> None:
+    ran = corral("jobs", option)
+    assert ran.code == 2
+    assert said in " ".join(ran.err.split())
+
+
+def test_a_key_may_stand_in_a_file(
+    corral: Corral, api: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "key"
+    file.write_text(f"{KEY}\n")
+    monkeypatch.setenv("CORRAL_API_KEY_FILE", str(file))
+    api.answer("GET", "/v1/hosts", (200, {"hosts": []}))
+    assert corral("--url", api.url, "hosts").code == 0
+    assert api.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+    file.unlink()
+    ran = corral("--url", api.url, "hosts", "--json")
+    assert (ran.code, ran.problem["detail"].split(": ")[0]) == (2, "CORRAL_API_KEY_FILE")
