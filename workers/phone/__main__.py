@@ -10,6 +10,7 @@ from pathlib import Path
 
 from workers.phone.app.description import AppDescriptionInvalid
 from workers.phone.main import PhonesRefused, run_phones
+from workers.phone.server import LOOPBACK
 
 
 def main(words: Sequence[str] | None = None, *, program: str = "python -m workers.phone") -> int:
@@ -21,6 +22,11 @@ def main(words: Sequence[str] | None = None, *, program: str = "python -m worker
     parser.add_argument("--log-dir", type=Path, help="a folder for one log of JSON lines for each phone")
     parser.add_argument("--ready-file", type=Path, help="gets the addresses once all phones answer")
     parser.add_argument("--first-serial", type=int, default=1, help="number in the first phone's serial")
+    parser.add_argument(
+        "--listen",
+        default=LOOPBACK,
+        help="the address to listen on; whoever reaches it may use the phones (default: %(default)s)",
+    )
     options = parser.parse_args(words)
     try:
         asyncio.run(_until_told(options))
@@ -39,6 +45,7 @@ async def _until_told(options: argparse.Namespace) -> None:
             log_dir=options.log_dir,
             ready_file=options.ready_file,
             first_serial=options.first_serial,
+            listen=options.listen,
         )
     )
     for number in (signal.SIGINT, signal.SIGTERM):

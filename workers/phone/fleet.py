@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workers.phone.app.description import AppDescription, load_apps
 from workers.phone.phone import Phone
-from workers.phone.server import PhoneServer, serve_phone
+from workers.phone.server import LOOPBACK, PhoneServer, serve_phone
 
 _START_SECONDS = 10
 
@@ -38,6 +38,7 @@ async def serve_phones(
     base_port: int = 0,
     first_serial: int = 1,
     log_dir: Path | None = None,
+    listen: str = LOOPBACK,
 ) -> AsyncGenerator[Fleet]:
     """Serve phones `CORRAL0001`, … while the block runs; with a base port, on that and the following ports."""
     async with AsyncExitStack() as stack:
@@ -46,7 +47,7 @@ async def serve_phones(
             serial = f"CORRAL{first_serial + number:04d}"
             phone = Phone(serial, apps=apps, log_file=log_dir / f"{serial}.jsonl" if log_dir else None)
             port = base_port + number if base_port else 0
-            servers.append(await stack.enter_async_context(serve_phone(phone, port=port)))
+            servers.append(await stack.enter_async_context(serve_phone(phone, port=port, listen=listen)))
         yield Fleet(tuple(servers))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from workers.phone.app.description import BUILT_IN_APPS, load_apps
 from workers.phone.fleet import Fleet, serve_phones
+from workers.phone.server import LOOPBACK
 
 _MAX_PHONES = 500
 _PORTS = range(1024, 65536)
@@ -26,6 +27,7 @@ async def run_phones(
     log_dir: Path | None = None,
     ready_file: Path | None = None,
     first_serial: int = 1,
+    listen: str = LOOPBACK,
 ) -> None:
     """Serve phones with the built-in apps and those of `app_paths` (files or folders) until cancelled.
 
@@ -45,7 +47,7 @@ async def run_phones(
         log_dir.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - nothing is served yet
     try:
         async with serve_phones(
-            count=count, apps=apps, base_port=base_port, first_serial=first_serial, log_dir=log_dir
+            count=count, apps=apps, base_port=base_port, first_serial=first_serial, log_dir=log_dir, listen=listen
         ) as fleet:
             _announce(fleet, ready_file)
             await asyncio.Event().wait()

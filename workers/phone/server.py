@@ -7,12 +7,15 @@ from contextlib import asynccontextmanager
 from workers.phone.adbd.connection import Connection
 from workers.phone.phone import Phone
 
+LOOPBACK = "127.0.0.1"
+
 
 class PhoneServer:
-    """One phone on one port of the loopback interface."""
+    """One phone on one port: of the loopback interface, where nothing else is said, for it lets everybody in."""
 
-    def __init__(self, phone: Phone) -> None:
+    def __init__(self, phone: Phone, *, listen: str = LOOPBACK) -> None:
         self.phone = phone
+        self._listen = listen
         self._connections: set[Connection] = set()
         self._handlers: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -21,7 +24,7 @@ class PhoneServer:
     @property
     def address(self) -> str:
         """What `adb connect` takes: `127.0.0.1:PORT`."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self._listen}:{self.port}"
 
     @property
     def port(self) -> int:
@@ -31,7 +34,7 @@ class PhoneServer:
 
     async def start(self, *, port: int = 0) -> None:
         """Listen; port 0 picks a free one."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+        self._server = await asyncio.start_server(self._serve, self._listen, port)
         self._loop = asyncio.get_running_loop()
         self.phone.on_link_change(self.drop_connections)
 
@@ -66,9 +69,9 @@ class PhoneServer:
 
 
 @asynccontextmanager
-async def serve_phone(phone: Phone, *, port: int = 0) -> AsyncGenerator[PhoneServer]:
+async def serve_phone(phone: Phone, *, port: int = 0, listen: str = LOOPBACK) -> AsyncGenerator[PhoneServer]:
     """Serve a phone while the block runs."""
-    server = PhoneServer(phone)
+    server = PhoneServer(phone, listen=listen)
     await server.start(port=port)
     try:
         yield server

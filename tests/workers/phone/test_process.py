@@ -54,6 +54,7 @@ def test_phones_are_served_announced_logged_and_end_when_told(adb, tmp_path):
         (("--base-port", "80"), "must lie in 1024 to 65535"),
         (("--base-port", "65535", "--count", "2"), "must lie in 1024 to 65535"),
         (("--app", "none.yaml"), "none.yaml: "),
+        (("--listen", "203.0.113.1"), "cannot listen: "),
     ],
 )
 def test_what_makes_no_sense_is_refused(words, fault, capsys):
