@@ -36,5 +36,10 @@ class CapturedEvents(Events):
     def _capture(self) -> None:
         with self.capp.connection() as connection:
             receiver = event_receiver(connection, handlers={"*": self.on_event}, app=self.capp)
-            # With `wakeup`, it broadcasts the command `heartbeat`, which the bridge answers by a snapshot.
-            receiver.capture(limit=None, timeout=SILENCE_LIMIT_SECONDS, wakeup=True)
+            captured = receiver.itercapture(timeout=SILENCE_LIMIT_SECONDS, wakeup=False)
+            # The first step ends when the subscription stands. Flower itself asks before that, and may miss the answer.
+            next(captured)
+            # The bridge answers this broadcast by a snapshot of what is alive.
+            receiver.wakeup_workers()
+            for _ in captured:
+                pass
