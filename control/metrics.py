@@ -36,6 +36,9 @@ REAPED_TASKS = Counter(
 )
 #: `source` is where the revoke was heard: bridge, worker, reconciliation, expires.
 REVOKES = Counter("corral_revokes_total", "Device tasks that a revoke of Celery asked to cancel.", ["source"])
+FLEET_LOOKS_FAILED = Counter(
+    "corral_fleet_looks_failed_total", "Pages of metrics without the state of the fleet: Postgres did not answer."
+)
 #: `sender` is one of doorbell, lease cache, wakeups.
 SIGNALS_FAILURES = Counter(
     "corral_signals_failures_total", "Calls to Redis that failed or were not tried, by who made them.", ["sender"]

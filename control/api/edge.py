@@ -8,6 +8,7 @@ from anyio import CapacityLimiter
 from fastapi import Depends
 from starlette.requests import Request
 
+from control.api.fleet_gauges import FleetGauges
 from control.api.shared_look import SharedLook
 from control.operations.keys import Principal
 from control.operations.plane import Plane
@@ -34,6 +35,7 @@ class Edge:
     join_token: str | None
     #: The schema revision that this code needs.
     head_revision: str
+    fleet_gauges: FleetGauges
     claim_threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(CLAIM_THREADS))
     #: Shared by all claims that wait in this process.
     shared_look: SharedLook = field(default_factory=SharedLook)

@@ -1,5 +1,6 @@
 """For probes: whether this process lives, and whether it can serve."""
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter
 from starlette.responses import Response
 
@@ -36,6 +37,7 @@ def readyz(edge: TheEdge) -> dict[str, str]:
     response_class=Response,
     responses={200: {"description": "The text format of Prometheus.", "content": {"text/plain": {}}}},
 )
-def metrics() -> Response:
-    """For Prometheus; each API process counts for itself."""
-    return Response(exposition(), media_type=CONTENT_TYPE)
+async def metrics(edge: TheEdge) -> Response:
+    """For Prometheus: what this process has counted, and the state of the fleet, which every process shows."""
+    fleet = await edge.fleet_gauges.page()
+    return Response(await run_sync(exposition) + fleet, media_type=CONTENT_TYPE)

@@ -4,7 +4,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from control.api.edge import Edge
+from control.api.fleet_gauges import FleetGauges
 from control.app.settings import Settings
+from control.jobs.schedule import scheduled_jobs
 from control.operations.keys import Principal
 from control.operations.plane import Plane
 from control.renewals.callers import Callers
@@ -33,6 +35,11 @@ def make_edge(settings: Settings, plane: Plane) -> Edge:
         hosts=hosts,
         join_token=settings.join_token.get_secret_value() if settings.join_token else None,
         head_revision=head_revision(),
+        fleet_gauges=FleetGauges(
+            plane,
+            periods_seconds={job.name: job.period_seconds for job in scheduled_jobs(plane.timing)},
+            is_redis_connected=lambda: listener.is_connected,
+        ),
     )
     listener.hear("token", edge.drop_token)
     listener.tell_gaps(edge.drop_all_tokens)
