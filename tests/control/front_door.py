@@ -1,0 +1,153 @@
+"""A front door over real servers: a worker in a thread, a client that has Celery alone, and hosts that do the work."""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from celery import Celery
+from celery.app.trace import reset_worker_optimizations, setup_worker_optimizations
+from celery.result import AsyncResult
+from celery.worker import WorkController, state
+
+from control.artifacts import ArtifactFolder
+from control.flower.results import ResultPublisher
+from control.jobs.celery_app import CeleryApp
+from control.jobs.front_door import FrontDoor
+from control.jobs.front_door_app import TASK_NAME, front_door_app
+from control.jobs.runs import JobRunner
+from control.jobs.worker import worker_app, worker_options
+from control.operations.plane import Plane
+from control.operations.tasks import show_task
+from control.signals.gate import DoorbellGate
+from control.store.database import Database
+from corral.contract.host_protocol import Assignment
+from tests.conftest import EMPTY
+from tests.control.fleet import FLOW, Fleet, Host, RecordedRings, RecordedWakeups
+
+#: Celery's result backend uses a command that redis-py wants replaced.
+CELERY_STORES_AS_IT_DOES = "ignore:Call to deprecated setex:DeprecationWarning"
+SUBMITTER = "robots"
+QUEUE = "celery"
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class FrontDoorWorld:
+    plane: Plane
+    client: Any
+    answering: CeleryApp
+    clock: Clock = field(default_factory=Clock)
+
+    def __post_init__(self) -> None:
+        self.fleet = Fleet(self.plane)
+        self.publisher = ResultPublisher(self.answering, self.plane, clock=self.clock)
+        self._serials = (f"PHONE{number}" for number in itertools.count(1))
+
+    def host(self) -> Host:
+        return self.fleet.host(next(self._serials))
+
+    def send(self, *args: Any, flow: str = FLOW, options: dict[str, Any] | None = None, **fields: Any) -> AsyncResult:
+        return self.client.send_task(TASK_NAME, args=args, kwargs={"flow": flow, **fields}, **(options or {}))
+
+    def signature(self, **fields: Any) -> Any:
+        return self.client.signature(TASK_NAME, kwargs={"flow": FLOW, **fields})
+
+    def accepted(self, *args: Any, **more: Any) -> AsyncResult:
+        """A task that was sent and is in the queue of devices."""
+        sent = self.send(*args, **more)
+        until(lambda: sent.state == "QUEUED")
+        return sent
+
+    def publish(self) -> int:
+        """Tell all that is due; a second has passed since the last time."""
+        self.clock.now += 60
+        return self.publisher.publish()
+
+    def running(self, host: Host) -> Assignment:
+        """The host takes the next task that is in the queue."""
+        until(self.fleet.assign)
+        assignment = host.claim()
+        assert assignment is not None
+        return assignment
+
+    def run(self, host: Host, status: str = "done", **report: Any) -> UUID:
+        """The host takes the next task, and ends it; whoever sent it is told."""
+        assignment = self.running(host)
+        host.report(assignment, status, **report)
+        self.publish()
+        return assignment.task_id
+
+    def status(self, sent: AsyncResult) -> str:
+        return show_task(self.plane, UUID(sent.id)).status.value
+
+
+def get(sent: AsyncResult) -> Any:
+    """The result, of a task that has ended. A worker in this process is no reason not to wait for one."""
+    return sent.get(timeout=10, disable_sync_subtasks=False)
+
+
+def until(condition: Callable[[], object], *, within_seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + within_seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {within_seconds} seconds"
+        time.sleep(0.005)
+
+
+@contextmanager
+def opened_front_door(database: Database, redis_url: str, folder: Path) -> Iterator[FrontDoorWorld]:
+    """A worker that takes in what the client sends."""
+    plane = Plane(
+        database=database, doorbell=RecordedRings(), wakeups=RecordedWakeups(), artifacts=ArtifactFolder(folder)
+    )
+    client = Celery("client", broker=redis_url, backend=redis_url, set_as_current=False)
+    answering = front_door_app(redis_url, queue=QUEUE)
+    door = FrontDoor(plane, redis_url, submitter=SUBMITTER, queue=QUEUE)
+    with worker_in_thread(plane, redis_url, door):
+        yield FrontDoorWorld(plane, client, answering)
+    for app in (client, answering):
+        app.backend.result_consumer.stop()
+        app.close()
+    door.close()
+
+
+@contextmanager
+def worker_in_thread(plane: Plane, redis_url: str, door: FrontDoor | None) -> Iterator[CeleryApp]:
+    gate = DoorbellGate(redis_url)
+    runner = JobRunner(open_plane=lambda: plane, gate=gate, ran_by="test")
+    app = worker_app(redis_url, [], runner, door=door)
+    setup_worker_optimizations(app, "test@here")
+    is_ready = threading.Event()
+    options = worker_options(nodename="test@here", concurrency=2, queues=[], door=door)
+    worker = WorkController(app=app, ready_callback=lambda _: is_ready.set(), **options)
+    thread = threading.Thread(target=worker.start)
+    thread.start()
+    assert is_ready.wait(10)
+    yield app
+    state.should_stop = 0
+    app.control.shutdown()  # It wakes the loop, which then sees that it should stop.
+    thread.join(20)
+    assert not thread.is_alive()
+    gate.close()
+    reset_worker_optimizations(app)
+    app.close()
+    state.should_stop = None
+
+
+def empty(database: Database) -> None:
+    with database.transaction() as tx:
+        tx.run(EMPTY)

@@ -1,0 +1,166 @@
+"""What the front door takes in, what it refuses, and what it says of both."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+import redis
+from celery import states
+from celery.worker import state as worker_state
+
+from control.jobs.front_door_app import UnusableQueue, front_door_app
+from control.operations.front_door import cancel_expired_tasks
+from control.operations.tasks import list_events
+from control.store.celery_revokes import keep_revokes, lock_celery_id
+from corral.contract.identifiers import uuid7
+from corral.stack.valkey import EmbeddedValkey
+from tests.control.fleet import FLOW
+from tests.control.front_door import CELERY_STORES_AS_IT_DOES, SUBMITTER, empty, get, opened_front_door, until
+
+pytestmark = pytest.mark.filterwarnings(CELERY_STORES_AS_IT_DOES)
+
+
+@pytest.fixture(scope="module")
+def opened(shared_database, valkey: EmbeddedValkey, tmp_path_factory):
+    url = f"{valkey.url.rpartition('/')[0]}/1"
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+    with opened_front_door(shared_database, url, tmp_path_factory.mktemp("artifacts")) as world:
+        yield world
+
+
+@pytest.fixture
+def world(opened):
+    empty(opened.plane.database)
+    return opened
+
+
+def refused(sent) -> str:
+    """The words with which a task was refused."""
+    with pytest.raises(Exception, match=".") as caught:
+        get(sent)
+    assert sent.state == states.FAILURE
+    return f"{type(caught.value).__name__}: {caught.value}"
+
+
+def events(world, sent) -> list[tuple[str, str]]:
+    told = list_events(world.plane, UUID(sent.id)).events
+    return [(event.kind.value.removeprefix("task."), event.actor) for event in told]
+
+
+def test_a_task_is_queued_under_its_celery_id_by_the_submitter(world):
+    sent = world.accepted(labels={"team": "green"}, env={"AUTHOR": "Grace"})
+    shown = world.fleet.show(UUID(sent.id))
+    assert (shown.status, shown.created_by, shown.labels) == ("queued", f"celery:{SUBMITTER}", {"team": "green"})
+    assert sent.info == {"attempt": 0}
+    assert world.plane.doorbell.rung
+
+
+def test_the_kind_goes_without_saying(world):
+    sent = world.client.send_task("corral.run", kwargs={"goal": "Write a note."})
+    until(lambda: sent.state == "QUEUED")
+    assert world.fleet.show(UUID(sent.id)).kind == "goal"
+
+
+def test_a_message_that_comes_again_is_one_task_and_is_told_nothing(world):
+    sent = world.accepted(name="first")
+    world.client.backend.store_result(sent.id, None, "STARTED")
+    world.send(name="again", options={"task_id": sent.id})
+    world.send(flow="- noSuchCommand", options={"task_id": sent.id})
+    world.accepted(name="after both")
+    assert world.fleet.show(UUID(sent.id)).name == "first"
+    assert sent.state == "STARTED"
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({}, "InvalidRequest: kwargs: there is nothing to run: name the fields of a task"),
+        ({"flw": FLOW, "kind": "flow"}, "InvalidRequest: kwargs.flw: there is no such field; it is one of agent, "),
+        ({"flow": FLOW, "priority": 101}, "InvalidRequest: kwargs.priority: Input should be less than or equal to 100"),
+        ({"flow": FLOW, "goal": "Write."}, "InvalidRequest: kwargs.kind: Field required"),
+        ({"flow": "- tapOnn: x"}, "InvalidFlow: flow.yaml"),
+        ({"flow": FLOW, "env": {"A": "x" * 1024 * 1024}}, "BodyTooLarge: kwargs: more than 1048576 bytes"),
+    ],
+)
+def test_a_wrong_submission_fails_with_the_words_of_the_api(world, kwargs, words):
+    assert words in refused(world.client.send_task("corral.run", args=["former result"], kwargs=kwargs))
+
+
+def test_a_time_to_wait_for_is_refused(world):
+    assert "InvalidRequest: eta: a task cannot wait for a time" in refused(world.send(options={"countdown": 60}))
+
+
+def test_an_id_that_is_no_uuid_is_refused(world):
+    assert "InvalidRequest: task_id: 'mine' is no UUID" in refused(world.send(options={"task_id": "mine"}))
+
+
+def test_the_id_of_a_task_that_came_over_the_api_is_refused(world):
+    taken = world.fleet.submit()
+    assert "did not come from Celery" in refused(world.send(options={"task_id": str(taken)}))
+
+
+def test_a_refused_task_tells_its_errback_and_the_steps_after_it(world):
+    errback = world.signature(name="after a failure")
+    errback_id = str(uuid7())
+    chain = world.signature(priority=101).on_error(errback.set(task_id=errback_id)) | world.signature()
+    last = chain.apply_async()
+    assert "kwargs.priority" in refused(last)
+    until(lambda: world.client.AsyncResult(errback_id).state == "QUEUED")
+
+
+def test_a_task_that_was_revoked_before_it_came_is_cancelled_at_once(world):
+    task_id = uuid4()
+    with world.plane.database.transaction() as tx:
+        lock_celery_id(tx, task_id)
+        keep_revokes(tx, [task_id], actor="celery:bridge", reason="too many")
+    sent = world.send(options={"task_id": str(task_id)})
+    until(lambda: sent.state == "QUEUED")
+    assert events(world, sent) == [
+        ("queued", f"celery:{SUBMITTER}"),
+        ("cancel_requested", "celery:bridge"),
+        ("cancelled", "celery:bridge"),
+    ]
+
+
+def test_a_revoke_that_only_the_worker_heard_counts(world):
+    task_id = str(uuid4())
+    worker_state.revoked.add(task_id)
+    sent = world.accepted(options={"task_id": task_id})
+    assert events(world, sent)[1] == ("cancel_requested", "celery:test@here")
+    worker_state.revoked.discard(task_id)
+
+
+def test_a_task_that_came_too_late_is_cancelled_at_once(world):
+    sent = world.accepted(options={"expires": datetime.now(UTC) - timedelta(seconds=1)})  # noqa: TID251 - as a client
+    assert world.status(sent) == "cancelled"
+    assert events(world, sent)[1] == ("cancel_requested", "celery:expires")
+
+
+def test_a_task_that_has_not_begun_when_it_expires_is_cancelled_and_one_that_runs_is_not(world):
+    host = world.host()
+    begun = world.accepted(options={"expires": 3600})
+    world.running(host)
+    waiting = world.accepted(options={"expires": 3600})
+    assert cancel_expired_tasks(world.plane) == 0
+    with world.plane.database.transaction() as tx:
+        tx.run("UPDATE celery_requests SET expires_at = corral_now() - interval '1 second'")
+    assert cancel_expired_tasks(world.plane) == 1
+    assert (world.status(begun), world.status(waiting)) == ("dispatched", "cancelled")
+    assert events(world, waiting)[1:] == [("cancel_requested", "celery:expires"), ("cancelled", "celery:expires")]
+
+
+def test_nothing_is_stored_for_a_task_whose_result_nobody_wants(world):
+    sent = world.send(options={"ignore_result": True})
+    world.accepted()
+    assert world.status(sent) == "queued"
+    assert world.client.AsyncResult(sent.id).state == "PENDING"
+
+
+def test_another_task_in_the_queue_of_the_front_door_is_answered_too(world):
+    assert "NotRegistered: " in refused(world.client.send_task("somebody.elses"))
+
+
+def test_the_front_door_takes_no_queue_of_the_jobs(absent_redis_url):
+    with pytest.raises(UnusableQueue, match="cannot have the queue 'jobs'"):
+        front_door_app(absent_redis_url, queue="jobs")
