@@ -8,6 +8,7 @@ from workers.assignment.guard import LeaseGuard
 from workers.clock import pause
 from workers.control_client.client import ControlClient
 from workers.control_client.verdicts import CredentialRefused, Unreachable
+from workers.metrics import UPLOADS
 
 TRIES = 3
 
@@ -31,6 +32,7 @@ class ArtifactUploads:
         with span("upload", media_type=media_type, size_bytes=len(content)) as traced:
             await self._upload(name, content, media_type)
             if name in self.missing:
+                UPLOADS.labels("given_up").inc()
                 traced.fail("not stored")
 
     async def _upload(self, name: str, content: bytes, media_type: str) -> None:
@@ -41,8 +43,10 @@ class ArtifactUploads:
             try:
                 await self._client.upload_artifact(self._guard.lease_id, name, content, media_type=media_type)
             except (Unreachable, CredentialRefused) as error:
+                UPLOADS.labels("failed").inc()
                 log.warning("artifact.not_stored", lease_id=str(self._guard.lease_id), name=name, error=str(error))
             else:
+                UPLOADS.labels("stored").inc()
                 return
             await pause(wait_seconds, until=self._guard.stopped)
             if self._guard.should_stop():

@@ -7,6 +7,7 @@ from corral.contract.host_protocol import ClaimReply, ClaimRequest
 from corral.contract.identifiers import uuid7
 from workers.assignment.execution import ClaimedAssignment
 from workers.clock import Clock
+from workers.metrics import ASSIGNMENTS
 
 
 class NextClaim:
@@ -44,3 +45,4 @@ class NextClaim:
     def take(self, reply: ClaimReply) -> None:
         """The answer to the last request has come."""
         self.claimed = ClaimedAssignment.from_reply(reply, sent_at=self._sent_at)
+        ASSIGNMENTS.labels("report").inc(len(self.claimed))

@@ -22,6 +22,7 @@ from workers.assignment.reporter import Reporter
 from workers.assignment.spool import SpooledReport
 from workers.clock import Clock, pause
 from workers.control_client.client import ControlClient
+from workers.metrics import ATTEMPTS, STOP_SECONDS
 
 #: How often a task's time-out is looked at: the boot clock has no timers of its own.
 TIMEOUT_LOOK_SECONDS = 0.2
@@ -100,6 +101,8 @@ class ActiveAssignmentRunner:
             result = await self._execute()
         finally:
             time_limit.cancel()
+        if (seen_at := self._renewal.cancel_seen_at) is not None:
+            STOP_SECONDS.observe(self._clock() - seen_at)
         failpoint("run.finished")
         return terminal_report(
             self._with_missing_artifacts(result), reason=self.guard.reason, progress=self._renewal.progress
@@ -123,6 +126,7 @@ class ActiveAssignmentRunner:
         self._span.set(outcome=report.status, cause=report.cause)
         if report.status == "failed":
             self._span.fail(report.cause)
+        ATTEMPTS.labels(report.status, report.cause or "").inc()
         self._log.info(f"task.{report.status}", cause=report.cause, reason=report.failure_reason)
         spooled = SpooledReport(lease_id=self.guard.lease_id, task_id=self._assignment.task_id, report=report)
         # A device or host that just failed is left to the next heartbeat and claim.

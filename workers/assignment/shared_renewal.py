@@ -28,6 +28,7 @@ from workers.assignment.renewal_pace import CATCH_UP_HOLD_MS, SharedPace, retry_
 from workers.clock import Clock, pause
 from workers.control_client.client import ControlClient
 from workers.control_client.verdicts import CallUnknown, CredentialRefused, LeaseLost, NotOurs, Refused, Unreachable
+from workers.metrics import RENEWAL_SECONDS, RENEWALS
 
 #: Tasks that were claimed together join within this time: one cut for all of them.
 JOINING_SECONDS = 0.02
@@ -114,6 +115,7 @@ class SharedRenewal:
             self._part(*members.values())
         except Exception as error:
             self._pace.fail()
+            RENEWALS.labels("failed").inc(len(members))
             log.warning("lease.renewal_failed", leases=len(members), error=str(error), exc_info=_traceback(error))
             if _will_pass(error):
                 return retry_seconds(lease_seconds)
@@ -145,7 +147,9 @@ class SharedRenewal:
 
     def _give(self, reply: HostRenewalResponse, asked: _Asked) -> float:
         # An answer cannot have been held for longer than it took, whatever it says.
-        held_ms = min(reply.held_ms, round((self._clock() - asked.sent_at) * 1000))
+        took_seconds = self._clock() - asked.sent_at
+        held_ms = min(reply.held_ms, round(took_seconds * 1000))
+        RENEWAL_SECONDS.observe(max(0.0, took_seconds - held_ms / 1000))
         unnamed = dict(asked.members)
         has_news = False
         for entry in reply.leases:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from corral.contract.host_protocol import TerminalResultRequest
 from corral.contract.models import Tolerant
 from corral.contract.problems import Problem
+from workers.metrics import REPORTS_REFUSED, SPOOLED_REPORTS
 
 log = structlog.get_logger()
 
@@ -38,18 +39,22 @@ class Spool:
         self._folder = folder
         self._refused = folder / "refused"
         self._refused.mkdir(parents=True, exist_ok=True)
+        self._show_depth()
 
     def put(self, spooled: SpooledReport) -> None:
         """When this returns, the report survives a crash of the machine."""
         _write_durably(self._folder / f"{spooled.lease_id}.json", spooled.model_dump_json(indent=1))
+        self._show_depth()
 
     def remove(self, lease_id: UUID) -> None:
         """Forget an acknowledged report; one that is not there is no error."""
         (self._folder / f"{lease_id}.json").unlink(missing_ok=True)
         _sync_folder(self._folder)
+        self._show_depth()
 
     def refuse(self, spooled: SpooledReport, problem: Problem) -> None:
         """Keep a report that was refused, with the reason, out of the way of those still to be delivered."""
+        REPORTS_REFUSED.inc()
         refused = RefusedReport(**dict(spooled), problem=problem)
         _write_durably(self._refused / f"{spooled.lease_id}.json", refused.model_dump_json(indent=1))
         self.remove(spooled.lease_id)
@@ -58,6 +63,9 @@ class Spool:
         """What a former life left undelivered. A file that cannot be read is set aside and named in the log."""
         found = (self._read(path) for path in sorted(self._folder.glob("*.json")))
         return [spooled for spooled in found if spooled]
+
+    def _show_depth(self) -> None:
+        SPOOLED_REPORTS.set(sum(1 for _ in self._folder.glob("*.json")))
 
     def _read(self, path: Path) -> SpooledReport | None:
         try:

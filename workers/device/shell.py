@@ -12,6 +12,7 @@ from workers.device.command_line import CommandLine
 from workers.device.connection import TROUBLE, AdbError, Connection, open_transport
 from workers.device.deadline import Deadline
 from workers.device.outcome import ErrorCode, Failed, Unknown
+from workers.metrics import ADB_COMMANDS
 
 #: A tap takes a tenth of a second, on a slow phone under load two; ten mean that it hangs.
 DEADLINE_SECONDS = 10.0
@@ -52,7 +53,15 @@ class Shell:
         max_output_bytes: int = MAX_OUTPUT_BYTES,
     ) -> ShellOutput | Failed | Unknown:
         """Blocks for `deadline_seconds` in all at most. `Unknown` only if the command `changes_device`."""
-        deadline = Deadline(deadline_seconds)
+        answer = self._run(
+            line, changes_device=changes_device, deadline=Deadline(deadline_seconds), max_output_bytes=max_output_bytes
+        )
+        ADB_COMMANDS.labels("answered" if isinstance(answer, ShellOutput) else answer.code).inc()
+        return answer
+
+    def _run(
+        self, line: CommandLine, *, changes_device: bool, deadline: Deadline, max_output_bytes: int
+    ) -> ShellOutput | Failed | Unknown:
         try:
             connection = open_transport(self.server_port(), self.transport_serial, deadline)
         except TROUBLE as trouble:

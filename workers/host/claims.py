@@ -21,6 +21,7 @@ from workers.host.fleet import Fleet, ready_serials
 from workers.host.heartbeat import HeartbeatLoop
 from workers.host.life import HostLife
 from workers.host.slots import Slots
+from workers.metrics import ASSIGNMENTS, CLAIMS
 
 #: While a device is busy the list will change soon; a poll that was cut off must not be held long for nobody.
 BUSY_HOLD_MS = 5_000
@@ -78,6 +79,7 @@ class ClaimLoop:
                 log.error("host.replaced", detail=str(stale))  # noqa: TRY400 - an answer, not a crash
                 return self._life.end_replaced()
             except (Unreachable, CredentialRefused) as error:
+                CLAIMS.labels("failed").inc()
                 log.warning("claim.failed", claim_id=str(self._claim_id), error=str(error))
                 if self._has_waited_enough():
                     return None
@@ -141,6 +143,8 @@ class ClaimLoop:
         self._claim_id = uuid7()
         self._is_open = False
         claimed = ClaimedAssignment.from_reply(reply, sent_at=sent_at)
+        CLAIMS.labels("given" if claimed else "empty").inc()
+        ASSIGNMENTS.labels("poll").inc(len(claimed))
         if claimed:
             failpoint("claim.received")
         for one in claimed:

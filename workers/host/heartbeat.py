@@ -13,6 +13,7 @@ from workers.control_client.client import ANSWER_SHARE, ControlClient
 from workers.control_client.verdicts import CredentialRefused, StaleIncarnation, Unreachable
 from workers.host.fleet import Fleet
 from workers.host.life import HostLife
+from workers.metrics import HEARTBEATS
 
 #: Until the first reply says how long a lease is.
 ASSUMED_LEASE_SECONDS = 30.0
@@ -71,6 +72,7 @@ class HeartbeatLoop:
                 log.error("host.replaced", detail=str(stale))  # noqa: TRY400 - an answer, not a crash
                 return self._life.end_replaced()
             except (Unreachable, CredentialRefused) as error:
+                HEARTBEATS.labels("failed").inc()
                 log.warning("heartbeat.failed", error=str(error))
                 if isinstance(error, CredentialRefused):
                     self._on_credential_refused()
@@ -96,6 +98,7 @@ class HeartbeatLoop:
         self.operator_drains = reply.draining
         self.lease_seconds = reply.lease_seconds
         self.acknowledged.set()
+        HEARTBEATS.labels("ok").inc()
         self._on_answer()
         return reply
 

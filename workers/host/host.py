@@ -20,6 +20,7 @@ from workers.host.fleet import Fleet
 from workers.host.heartbeat import HeartbeatLoop
 from workers.host.life import ExitCode, HostLife
 from workers.host.slots import Slots
+from workers.metrics import show_devices
 
 log = structlog.get_logger()
 
@@ -154,6 +155,7 @@ class Host:
 
     async def _pass_changes_on(self) -> None:
         while True:
+            show_devices(device.state for device in self._fleet.devices())
             await self._fleet.wait_for_change()
             self._wake()
             self._heartbeat.wake()

@@ -14,6 +14,7 @@ from corral.environment import SettingsInvalid, settings_from_environment
 from corral.failpoints import order_from_environment
 from corral.flow.commands.union import SUPPORTED_COMMANDS
 from corral.logs import configure_logs
+from corral.metrics_server import metrics_served
 from corral.traces.switch import TracesNotPossible, configure_traces, end_traces
 from workers.assignment.executor import AssignmentExecutor
 from workers.assignment.goal_execution import GoalEquipment
@@ -54,7 +55,8 @@ def main() -> int:
         sys.stderr.write(f"{trouble}\n")
         return ExitCode.NOT_CONFIGURED
     try:
-        return asyncio.run(run_host(settings))
+        with metrics_served(settings.metrics_port, settings.metrics_address):
+            return asyncio.run(run_host(settings))
     finally:
         end_traces()
 

@@ -79,6 +79,13 @@ class HostSettings(BaseSettings):
         default=None,
         description="Texts that agents may type and nobody may read: a `.toml` or `.json` file of names and values.",
     )
+    metrics_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65_535,
+        description="Where the host answers `GET /metrics` and `/healthz`; not at all unless set.",
+    )
+    metrics_address: str = Field(default="127.0.0.1", description="The address for that port; nothing else listens.")
     log_format: LogFormat = Field(default="console", description="How log lines look.")
     log_level: LogLevel = Field(default="info", description="What is logged.")
 

@@ -8,6 +8,7 @@ import structlog
 from workers.assignment.execution import ClaimedAssignment
 from workers.assignment.guard import LeaseGuard, StopReason
 from workers.assignment.runner import ActiveAssignmentRunner
+from workers.metrics import RUNNING
 
 MakeRunner = Callable[[ClaimedAssignment], ActiveAssignmentRunner]
 
@@ -48,6 +49,7 @@ class Slots:
             log.error("assignment.device_busy", device=serial, lease_id=str(claimed.lease_id))
             serial = f"{serial} {claimed.lease_id}"
         self._runners[serial] = runner
+        RUNNING.inc()
         self._idle.clear()
         task = asyncio.create_task(self._run(serial, runner), name=f"assignment-{claimed.lease_id}")
         self._tasks.add(task)
@@ -77,6 +79,7 @@ class Slots:
         finally:
             # In one go: neither the claims nor a drain may find the device free in between.
             del self._runners[slot]
+            RUNNING.dec()
             for claimed in runner.following:
                 self.take(claimed)
             if not self._runners:
