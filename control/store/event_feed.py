@@ -21,6 +21,7 @@ from corral.contract.tasks import TaskKind
 
 #: How many events one look answers at most.
 FEED_ROWS = 500
+_IS_THE_END = "event.kind IN ('task.done', 'task.failed', 'task.cancelled')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,10 @@ class FeedEvent:
     #: When the task's status changed the last time before this event.
     changed_before_at: datetime | None
     cancel_requested_at: datetime | None
+    #: Of the device that the event is about.
+    serial: str | None = None
+    #: When the task was taken in.
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +62,72 @@ class _Mark:
 
 
 class EventFeed:
-    """Reads on from where it began: at the end of the trail as it was then. For one thread."""
+    """Reads on from where it began: after an event, or at the end of the trail as it was then. For one thread."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, after: int | None = None) -> None:
         self._database = database
-        self._after: int | None = None
-        self._final = 0
+        self._after = after
+        self._final: int | None = None
         self._mark: _Mark | None = None
+
+    @property
+    def position(self) -> int | None:
+        """All events up to this one have been read; None before the first look. Another feed may begin after it."""
+        return self._after
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there may be events that cannot be read yet: a transaction that may have written some is open."""
+        return self._mark is not None
 
     def read(self) -> list[FeedEvent]:
         """The next events, at most `FEED_ROWS`; none where nothing has happened, or nothing is final yet."""
         with self._database.statement() as tx:
             self._look(tx)
+            if self._final is None:
+                return []
             if self._after is None:
                 self._after = self._final
-            events = _events(tx, after=self._after, until=self._final) if self._final > self._after else []
-            # Ids without an event were rolled back.
-            self._after = events[-1].event_id if len(events) == FEED_ROWS else self._final
+            if self._final <= self._after:
+                return []
+            events = _events(tx, "true", after=self._after, until=self._final)
+        # Ids without an event were rolled back.
+        self._after = events[-1].event_id if len(events) == FEED_ROWS else self._final
         return events
 
     def _look(self, tx: Transaction) -> None:
-        last_id = _last_id(tx) if self._mark is None else self._mark.last_id
+        last_id = last_event_id(tx) if self._mark is None else self._mark.last_id
         oldest, following = _transactions(tx)
         self._mark = self._mark or _Mark(last_id, following)
         if oldest >= self._mark.next_transaction:
             self._final, self._mark = self._mark.last_id, None
 
 
-def _last_id(tx: Transaction) -> int:
+def ends_of_tasks(tx: Transaction, *, after: int, until: int) -> list[FeedEvent]:
+    """How tasks ended, in order, among the events after `after` up to `until`."""
+    return _events(tx, _IS_THE_END, after=after, until=until, limit=until - after)
+
+
+def position_of(tx: Transaction, reader: str) -> int | None:
+    """Up to where this reader has come; None where it has never been."""
+    row = tx.row("SELECT after_event_id FROM feed_positions WHERE reader = :reader", reader=reader)
+    return row["after_event_id"] if row else None
+
+
+def note_position(tx: Transaction, reader: str, after_event_id: int) -> None:
+    """This reader has come so far. It never goes back: of two, the one that came further is right."""
+    tx.run(
+        """
+        INSERT INTO feed_positions AS position (reader, after_event_id) VALUES (:reader, :after_event_id)
+        ON CONFLICT (reader) DO UPDATE SET after_event_id = greatest(position.after_event_id, :after_event_id)
+        """,
+        reader=reader,
+        after_event_id=after_event_id,
+    )
+
+
+def last_event_id(tx: Transaction) -> int:
+    """The last id that was given out; some up to it may not have been committed yet."""
     # Its own statement, before the one that numbers transactions: what takes an id later has a number later.
     return int(tx.value("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM task_events_event_id_seq"))
 
@@ -102,13 +145,14 @@ def _transactions(tx: Transaction) -> tuple[int, int]:
     return row["oldest"], row["following"]
 
 
-def _events(tx: Transaction, *, after: int, until: int) -> list[FeedEvent]:
+def _events(tx: Transaction, condition: str, *, after: int, until: int, limit: int = FEED_ROWS) -> list[FeedEvent]:
     rows = tx.rows(
         f"""
         SELECT event.event_id, event.task_id, event.at, event.kind, event.attempt, event.actor, event.details,
-               task.kind AS task_kind, task.name AS task_name, task.labels, task.created_by,
+               task.kind AS task_kind, task.name AS task_name, task.labels, task.created_by, task.created_at,
                coalesce(CAST(event.details ->> 'host_id' AS uuid), attempt.host_id) AS host_id,
                attempt.claimed_at, attempt.result, request.at AS cancel_requested_at,
+               device.serial,
                (
                    SELECT former.at FROM task_events AS former
                    WHERE former.task_id = event.task_id AND former.event_id < event.event_id
@@ -120,11 +164,14 @@ def _events(tx: Transaction, *, after: int, until: int) -> list[FeedEvent]:
         LEFT JOIN task_attempts AS attempt ON attempt.task_id = event.task_id AND attempt.attempt = event.attempt
         LEFT JOIN task_events AS request
             ON request.task_id = event.task_id AND request.kind = 'task.cancel_requested'
-        WHERE event.event_id > :after AND event.event_id <= :until
-        ORDER BY event.event_id LIMIT {FEED_ROWS}
+        LEFT JOIN devices AS device
+            ON device.device_id = coalesce(CAST(event.details ->> 'device_id' AS uuid), attempt.device_id)
+        WHERE event.event_id > :after AND event.event_id <= :until AND {condition}
+        ORDER BY event.event_id LIMIT :limit
         """,
         after=after,
         until=until,
+        limit=limit,
     )
     return [_event(dict(row)) for row in rows]
 

@@ -11,6 +11,7 @@ class Lock(IntEnum):
 
     ASSIGN_TASKS = 7_203_010
     REAP_EXPIRED_LEASES = 7_203_011
+    LEAD_BRIDGE = 7_203_012
 
 
 def wait_for_lock(tx: Transaction, lock: Lock) -> None:

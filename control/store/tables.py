@@ -310,3 +310,11 @@ celery_revokes = Table(
     Column("actor", Text, nullable=False),
     Column("reason", Text),
 )
+
+#: How far those have come who tell of the events of all tasks, so that another goes on from there.
+feed_positions = Table(
+    "feed_positions",
+    metadata,
+    Column("reader", Text, primary_key=True),
+    Column("after_event_id", BigInteger, nullable=False),
+)

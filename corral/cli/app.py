@@ -61,7 +61,7 @@ for panel, commands in {
     _HERE: (up.up, demo.demo),
     _TASKS: (submit.submit, tasks.tasks, tasks.show, watch.watch, cancel.cancel, artifacts.artifacts),
     _FLEET: (fleet.devices, fleet.drain),
-    _PARTS: (parts.api, parts.jobs, parts.beat, parts.host, flower.flower, parts.migrate),
+    _PARTS: (parts.api, parts.jobs, parts.beat, parts.bridge, parts.host, flower.flower, parts.migrate),
 }.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel, epilog=HELP_OF_PARTS if panel is _PARTS else HELP)(command)

@@ -55,8 +55,7 @@ def jobs(
     from control.jobs.worker import run_jobs
     from corral.logs import configure_logs
 
-    if not _NODE_NAME.fullmatch(name):
-        raise WrongUsage(f"--name {name!r}: letters, digits, dots, dashes and underscores make the name of a worker")
+    _check_node_name(name)
     order_from_environment()
     settings = _settings()
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
@@ -81,6 +80,29 @@ def beat() -> int:
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
     with _measured(settings):
         return run_beat(redis_url=settings.redis_url.get_secret_value(), timing=settings.timing)
+
+
+def bridge(
+    name: Annotated[str, typer.Option(help="What stands before the @ in Celery's list of workers.")] = "bridge",
+) -> int:
+    """Show hosts and device tasks to Celery's tools, such as Flower, and hear their revokes. Two may run."""
+    from control.flower.bridge import run_bridge
+    from corral.logs import configure_logs
+
+    _check_node_name(name)
+    order_from_environment()
+    settings = _settings()
+    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
+    with _traced("corral-bridge"), _measured(settings):
+        return run_bridge(
+            database_url=settings.database_url.get_secret_value(),
+            redis_url=settings.redis_url.get_secret_value(),
+            artifacts_folder=settings.artifacts_dir,
+            timing=settings.timing,
+            celery_queue=settings.celery_queue,
+            is_front_door_open=settings.celery_submitter is not None,
+            name=name,
+        )
 
 
 def host() -> int:
@@ -141,6 +163,11 @@ def _measured(settings: "Settings") -> AbstractContextManager[object]:
     from corral.metrics_server import metrics_served
 
     return metrics_served(settings.metrics_port, settings.address)
+
+
+def _check_node_name(name: str) -> None:
+    if not _NODE_NAME.fullmatch(name):
+        raise WrongUsage(f"--name {name!r}: letters, digits, dots, dashes and underscores make the name of a worker")
 
 
 def _settings() -> "Settings":

@@ -18,7 +18,7 @@ from workers.host.life import ExitCode as HostExitCode
 ROOT = Path(__file__).parents[3]
 COMMANDS = (
     *("up", "demo", "submit", "tasks", "show", "watch", "cancel", "artifacts", "hosts", "devices", "drain"),
-    *("keys", "keys create", "keys bootstrap", "api", "jobs", "beat", "host", "migrate"),
+    *("keys", "keys create", "keys bootstrap", "api", "jobs", "beat", "bridge", "host", "migrate"),
 )
 
 
@@ -161,7 +161,7 @@ def test_a_bug_is_told_in_a_line(of_api: Corral, monkeypatch: pytest.MonkeyPatch
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("name", ["api", "jobs", "beat", "host"])
+@pytest.mark.parametrize("name", ["api", "jobs", "beat", "bridge", "host"])
 def test_a_part_without_settings_names_them(corral: Corral, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     for variable in [variable for variable in os.environ if variable.startswith("CORRAL_")]:
         monkeypatch.delenv(variable)
