@@ -10,6 +10,8 @@ from typing import Any
 #: No worker has such a command, and the word is addressed to nobody but us.
 METHOD = "corral_canary"
 EVERY_SECONDS = 5.0
+#: Until the first word is heard: one that is said before the subscription counts reaches nobody.
+AT_FIRST_SECONDS = 0.2
 #: Two words that were not heard: the connection is dead.
 SILENCE_SECONDS = 2.5 * EVERY_SECONDS
 
@@ -35,7 +37,8 @@ class Canary:
         """What is to be broadcast now, if it is time."""
         if self._clock() < self._due_at:
             return None
-        self._due_at = self._clock() + self._every_seconds
+        has_heard = self.heard_at > self._listens_since
+        self._due_at = self._clock() + (self._every_seconds if has_heard else AT_FIRST_SECONDS)
         return {
             "method": METHOD,
             "arguments": {},

@@ -30,6 +30,8 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 #: How soon it looks up from listening: whether to stop, whether a word to oneself is due.
 LOOK_UP_SECONDS = 0.2
+#: The first time, kombu has only to say what is listened to.
+SUBSCRIBE_SECONDS = 0.01
 RECONNECT_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0)
 
 
@@ -101,12 +103,13 @@ class PidboxListener:
                 callbacks=[self._hear],
                 on_decode_error=_skip,
             ):
+                limit_seconds = SUBSCRIBE_SECONDS
                 while not stop.is_set():
+                    with suppress(TimeoutError):
+                        connection.drain_events(timeout=limit_seconds)
+                    limit_seconds = LOOK_UP_SECONDS
                     self._sing()
                     self._revokes.retry()
-                    # Its end is told by the same error as the end of a connection; that one comes at once.
-                    with suppress(TimeoutError):
-                        connection.drain_events(timeout=LOOK_UP_SECONDS)
 
     def _sing(self) -> None:
         if self._canary.is_deaf:
