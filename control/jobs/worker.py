@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from control.jobs.celery_app import CeleryApp, celery_app
 from control.jobs.front_door import FrontDoor, register_front_door
 from control.jobs.logs import keep_celery_off_the_logs
 from control.jobs.plane import open_plane
+from control.jobs.revokes import PanelRevokes, register_revokes
 from control.jobs.runs import JobRunner, register_jobs
 from control.jobs.schedule import JobQueue, ScheduledJob, scheduled_jobs
+from control.jobs.state_file import check_state_file, close_state_file
 from control.operations.plane import Timing
 from control.signals.gate import DoorbellGate
 
@@ -38,13 +40,20 @@ def run_jobs(
     name: str = "jobs",
     celery_submitter: str | None = None,
     celery_queue: str = "celery",
+    state_file: Path | None = None,
 ) -> int:
     """Run jobs until SIGTERM, which lets those that run come to their end; answers the exit code.
 
     Call it in the main thread, with logging configured. In a cluster, give `JobQueue.REAP` a process of its own. `name`
     is what stands before the `@` in Celery's list of workers: two on one machine need two names. With a
-    `celery_submitter`, a worker of the `JobQueue.JOBS` also takes in what Celery clients send to `celery_queue`.
+    `celery_submitter`, a worker of the `JobQueue.JOBS` also takes in what Celery clients send to `celery_queue`. What
+    it could not cancel when Celery clients revoked it, is remembered in `state_file` from one start to the next.
+
+    Raises:
+        StateFileUnusable: the file is none, or cannot be written.
     """
+    if state_file is not None:
+        check_state_file(state_file)
     nodename = f"{name}@{socket.gethostname()}"
     # Threads share it; nothing is connected before the first job.
     plane = open_plane(
@@ -52,18 +61,24 @@ def run_jobs(
         redis_url=redis_url,
         artifacts_folder=artifacts_folder,
         timing=timing,
-        pool_size=concurrency,
+        # One more, for revokes.
+        pool_size=concurrency + 1,
         application_name=f"corral {name}",
     )
     runner = JobRunner(open_plane=lambda: plane, gate=DoorbellGate(redis_url), ran_by=nodename)
     door = None
     if celery_submitter is not None and JobQueue.JOBS in queues:
         door = FrontDoor(plane, redis_url, submitter=celery_submitter, queue=celery_queue)
+    revokes = PanelRevokes(plane, keeps_unknown=celery_submitter is not None)
     keep_celery_off_the_logs()
-    options = worker_options(nodename=nodename, concurrency=concurrency, queues=queues, door=door)
+    options = worker_options(
+        nodename=nodename, concurrency=concurrency, queues=queues, door=door, state_file=state_file
+    )
     log.info("jobs.started", worker=nodename, queues=options["queues"], concurrency=concurrency)
     try:
-        return _work_until_asked_to_stop(redis_url, scheduled_jobs(timing), runner, door, options)
+        return _work_until_asked_to_stop(
+            lambda: worker_app(redis_url, scheduled_jobs(timing), runner, door=door, revokes=revokes), options
+        )
     finally:
         runner.close()
         if door is not None:
@@ -72,12 +87,11 @@ def run_jobs(
         log.info("jobs.stopped", worker=nodename)
 
 
-def _work_until_asked_to_stop(
-    redis_url: str, jobs: Sequence[ScheduledJob], runner: JobRunner, door: FrontDoor | None, options: dict[str, Any]
-) -> int:
+def _work_until_asked_to_stop(make_app: Callable[[], CeleryApp], options: dict[str, Any]) -> int:
     while True:
-        worker = worker_app(redis_url, jobs, runner, door=door).Worker(**options)
+        worker = make_app().Worker(**options)
         worker.start()
+        close_state_file(worker)
         if _stop_was_asked_for():
             return worker.exitcode or 0
         # When Redis goes away while a job runs, kombu may fail to hand the message back over the closed connection,
@@ -87,11 +101,18 @@ def _work_until_asked_to_stop(
 
 
 def worker_app(
-    redis_url: str, jobs: Sequence[ScheduledJob], runner: JobRunner, *, door: FrontDoor | None = None
+    redis_url: str,
+    jobs: Sequence[ScheduledJob],
+    runner: JobRunner,
+    *,
+    door: FrontDoor | None = None,
+    revokes: PanelRevokes | None = None,
 ) -> CeleryApp:
     """The application of a worker: it knows the jobs and, where the front door is open, the task of clients."""
     app = celery_app(redis_url)
     register_jobs(app, jobs, runner)
+    if revokes is not None:
+        register_revokes(app, revokes)
     if door is not None:
         register_front_door(app, door)
     return app
@@ -102,7 +123,12 @@ def _stop_was_asked_for() -> bool:
 
 
 def worker_options(
-    *, nodename: str, concurrency: int, queues: Sequence[JobQueue], door: FrontDoor | None = None
+    *,
+    nodename: str,
+    concurrency: int,
+    queues: Sequence[JobQueue],
+    door: FrontDoor | None = None,
+    state_file: Path | None = None,
 ) -> dict[str, Any]:
     """How a worker of Corral is set up, for a program and for a thread of a program alike."""
     return {
@@ -116,6 +142,7 @@ def worker_options(
         "without_heartbeat": False,
         "without_gossip": True,
         "without_mingle": True,
+        "statedb": str(state_file) if state_file else None,
         "loglevel": "INFO",
         "quiet": True,
     }
