@@ -36,6 +36,8 @@ def overheard(app: Any, queue: Any) -> Iterator[Callable[[], Any]]:
     with app.connection() as connection:
         consumer = Consumer(connection.channel(), [queue], callbacks=[lambda body, _: heard.append(body)], no_ack=True)
         consumer.consume()
+        # Ends when Redis has confirmed the subscription.
+        connection.drain_events(timeout=5)
 
         def next_body() -> Any:
             while not heard:
