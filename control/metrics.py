@@ -35,7 +35,7 @@ REAPED_TASKS = Counter(
     "corral_reaped_tasks_total", "Tasks whose lease was taken from their host, by what became of them.", ["outcome"]
 )
 #: `source` is where the revoke was heard: bridge, worker, reconciliation, expires.
-REVOKES = Counter("corral_revokes_total", "Device tasks that a revoke of Celery asked to cancel.", ["source"])
+REVOKES = Counter("corral_revokes_total", "Device tasks that were cancelled because Celery said so.", ["source"])
 FLEET_LOOKS_FAILED = Counter(
     "corral_fleet_looks_failed_total", "Pages of metrics without the state of the fleet: Postgres did not answer."
 )

@@ -1,7 +1,7 @@
 """What the bridge counts: the lives of tasks as the audit trail tells of them, and its own work.
 
-Each bridge counts what it did as the leader, so sums over all of them are right, also after another has taken over.
-What happened while none was the leader is not counted.
+Each bridge counts what it did as the leader, so sums over all of them are right, also after another has taken over: it
+goes on where the last one was, or up to a second before where that was killed.
 """
 
 from prometheus_client import Counter, Gauge, Histogram
@@ -43,7 +43,7 @@ FEED_LAG_SECONDS = Gauge(
     "corral_bridge_feed_lag_seconds", "For how long the trail has had events that could not be read yet."
 )
 EVENTS_PUBLISHED = Counter("corral_bridge_events_published_total", "Events sent to Flower, heartbeats included.")
-#: `state` is one of STARTED, PROGRESS, SUCCESS, FAILURE, REVOKED.
+#: `state` is one of QUEUED (again), STARTED (with progress), SUCCESS, FAILURE, REVOKED.
 RESULTS_PUBLISHED = Counter("corral_results_published_total", "States given to Celery's result backend.", ["state"])
 
 # Shown as 0 from the start: a rate needs a row before the first event.
@@ -57,5 +57,5 @@ for _until in ("delivered", "seen", "ended", "ended_before_start"):
     CANCEL_SECONDS.labels(_until)
 for _actor in ("host", "reaper", "other"):
     REQUEUES.labels(_actor)
-for _state in ("STARTED", "PROGRESS", "SUCCESS", "FAILURE", "REVOKED"):
+for _state in ("QUEUED", "STARTED", "SUCCESS", "FAILURE", "REVOKED"):
     RESULTS_PUBLISHED.labels(_state)

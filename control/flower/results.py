@@ -9,6 +9,7 @@ import structlog
 from celery import states  # pyright: ignore[reportMissingTypeStubs] - Celery has no types
 from celery.exceptions import TaskRevokedError  # pyright: ignore[reportMissingTypeStubs]
 
+from control.flower.metrics import RESULTS_PUBLISHED
 from control.jobs import front_door_answers as answers
 from control.jobs.celery_app import CeleryApp
 from control.operations.front_door import EXPIRED_ACTOR, Ending, Told, ended_requests, settle_request, tell_changes
@@ -76,6 +77,7 @@ class ResultPublisher:
 
     def _tell_change(self, request: Mapping[str, Any], told: Told) -> None:
         answers.tell_state(self._app, request, state=told["state"], meta=told["meta"])
+        RESULTS_PUBLISHED.labels(told["state"]).inc()
 
     def _tell_end(self, task_id: UUID, ending: Ending) -> Told:
         state, outcome = _as_celery_says(ending)
@@ -90,6 +92,7 @@ class ResultPublisher:
             # A callback that is no signature, or the like: it would fail each time, and hold up all the others.
             log.exception("results.not_followed", task_id=str(task_id))
             answers.tell_state(self._app, ending.request, state=state, meta=outcome)
+        RESULTS_PUBLISHED.labels(state).inc()
         return {"state": state, "meta": None}
 
 

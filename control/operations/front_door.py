@@ -17,6 +17,7 @@ from control.domain.errors import BodyTooLarge, InvalidRequest
 from control.domain.field_problems import field_problems
 from control.domain.requirements import requirement_class
 from control.domain.submission import checked
+from control.metrics import count_revokes
 from control.operations.plane import Job, Plane
 from control.store import celery_requests, transitions
 from control.store.celery_revokes import lock_celery_id, take_revoke
@@ -144,7 +145,9 @@ def tell_changes(plane: Plane, *, tell: Callable[[Mapping[str, Any], Told], None
 def cancel_expired_tasks(plane: Plane) -> int:
     """Cancel tasks of Celery clients that have not begun by the time that their message gives."""
     with plane.database.transaction() as tx:
-        return len(transitions.cancel_expired(tx, actor=EXPIRED_ACTOR))
+        expired = len(transitions.cancel_expired(tx, actor=EXPIRED_ACTOR))
+        tx.after_commit(lambda: count_revokes(EXPIRED_ACTOR, expired))
+    return expired
 
 
 def _known_before(tx: Transaction, task_id: UUID) -> bool:
@@ -159,13 +162,15 @@ def _end_at_once(tx: Transaction, task_id: UUID, message: CeleryMessage) -> bool
         tx, task_id, message.request, expires_at=message.expires_at, published=QUEUED
     )
     if revoke is not None:
-        transitions.request_cancel(tx, task_id, actor=revoke["actor"], reason=revoke["reason"])
+        actor, reason = revoke["actor"], revoke["reason"]
     elif message.revoked_by is not None:
-        transitions.request_cancel(tx, task_id, actor=message.revoked_by, reason="revoked before it was taken in")
+        actor, reason = message.revoked_by, "revoked before it was taken in"
     elif is_expired:
-        transitions.request_cancel(tx, task_id, actor=EXPIRED_ACTOR, reason=transitions.EXPIRED_REASON)
+        actor, reason = EXPIRED_ACTOR, transitions.EXPIRED_REASON
     else:
         return False
+    transitions.request_cancel(tx, task_id, actor=actor, reason=reason)
+    tx.after_commit(lambda: count_revokes(actor))
     return True
 
 

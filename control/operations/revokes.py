@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from control.metrics import count_revokes
 from control.operations.cancel import pass_on
 from control.operations.plane import Plane
 from control.store import transitions
@@ -49,6 +50,7 @@ def cancel_revoked(plane: Plane, ids: Iterable[str | UUID], *, actor: str, reaso
             came = _keep(plane, strangers, revoked, actor=actor, reason=reason)
             _cancel_known(plane, came, revoked, actor=actor, reason=reason)
     known = revoked.cancelled | revoked.settled | revoked.kept
+    count_revokes(actor, len(revoked.cancelled))
     revoked.unknown = {said for said, task_id in given.items() if task_id not in known}
     return revoked
 
