@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from fastapi.telemetry import TelemetryConfig
 
 from control.api import artifacts, claim, fleet, health, host_calls, keys, tasks, uploads
 from control.api.body_limit import BodyLimit
@@ -23,6 +24,9 @@ from control.operations.plane import Plane
 
 #: So many objects with references are made before cycles are looked for. Python's own 700 is less than one batch.
 COLLECTED_AFTER = 20_000
+
+#: FastAPI's own tells of requests, not of tasks, and with what was wrong in them: what people typed, and secrets.
+_NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 #: The calls that come most often stand first: routes are tried one after the other.
 ROUTERS: tuple[APIRouter, ...] = (
@@ -51,6 +55,7 @@ def create_app(settings: Settings, plane: Plane, *, sweeps: Sequence[ScheduledJo
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=_NO_TELEMETRY,
         generate_unique_id_function=_operation_id,
         lifespan=lifespan_of(edge, request_threads=settings.pool_size, sweeps=watched),
     )

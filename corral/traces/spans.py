@@ -62,7 +62,7 @@ class Span:
     def link(self, traceparent: str | None) -> None:
         """A caller's own span, as its header says, has to do with this one. What cannot be read is ignored."""
 
-    def serve(self, task_id: UUID, **attributes: Attribute) -> None:
+    def serve(self, task_id: UUID, /, **attributes: Attribute) -> None:
         """This work turns out to be for that task: its trace gets the span, unless an error ends the work."""
 
 
@@ -118,7 +118,7 @@ class _LiveSpan(Span):
     def link(self, traceparent: str | None) -> None:
         self._link = parsed_traceparent(traceparent)
 
-    def serve(self, task_id: UUID, **attributes: Attribute) -> None:
+    def serve(self, task_id: UUID, /, **attributes: Attribute) -> None:
         self._served.append((task_id, attributes))
 
     def _now_ns(self) -> int:
@@ -149,7 +149,7 @@ def take_spans(sink: Callable[[FinishedSpan], None] | None) -> None:
     _sink = sink
 
 
-def span(name: str, task_id: UUID | None = None, **attributes: Attribute) -> Span:
+def span(name: str, task_id: UUID | None = None, /, **attributes: Attribute) -> Span:
     """A span for the time of a `with` block.
 
     It stands below the span around it, if that is of the same trace, else below the root of the task's. With neither
@@ -163,7 +163,7 @@ def span(name: str, task_id: UUID | None = None, **attributes: Attribute) -> Spa
     return _LiveSpan(name, around, attributes)
 
 
-def work(name: str, **attributes: Attribute) -> Span:
+def work(name: str, /, **attributes: Attribute) -> Span:
     """A span that belongs to nobody until it is said which tasks it serves, each of which gets one of its own."""
     return NO_SPAN if _sink is None else _LiveSpan(name, None, attributes)
 
@@ -171,6 +171,7 @@ def work(name: str, **attributes: Attribute) -> Span:
 def record(
     name: str,
     task_id: UUID,
+    /,
     *,
     started_at: datetime,
     ended_at: datetime,
@@ -186,6 +187,7 @@ def record(
 def record_root(
     name: str,
     task_id: UUID,
+    /,
     *,
     started_at: datetime,
     ended_at: datetime,
