@@ -13,7 +13,7 @@ from rich.text import Text
 from corral.cli.exit_codes import ExitCode
 from corral.cli.failures import CommandFailed, WrongUsage
 from corral.cli.output import plain, stderr, stdout
-from corral.stack.layout import StackOptions
+from corral.stack.layout import FLOWER_USER, StackOptions
 from corral.stack.postgres import EmbeddedPostgresError
 from corral.stack.stack import Stack
 from corral.stack.state_folder import (
@@ -39,6 +39,9 @@ def up(
     usb: Annotated[
         bool, typer.Option("--usb", help="Also use the phones on USB and the emulators of this machine.")
     ] = False,
+    flower: Annotated[
+        bool, typer.Option("--flower", help="Also run Flower, which shows hosts and tasks as Celery's.")
+    ] = False,
     lease_seconds: Annotated[
         float | None, typer.Option(min=0.5, max=3600, help="How long a host may be silent. Default: 30.")
     ] = None,
@@ -52,7 +55,9 @@ def up(
     if ready_file is not None and not ready_file.absolute().parent.is_dir():
         raise WrongUsage(f"--ready-file {ready_file}: there is no such folder")
     folder = StackFolder(state_dir or default_state_dir())
-    options = StackOptions(port=port, phones=phones, hosts=hosts, lease_seconds=lease_seconds, finds_phones=usb)
+    options = StackOptions(
+        port=port, phones=phones, hosts=hosts, lease_seconds=lease_seconds, finds_phones=usb, has_flower=flower
+    )
     console = stderr()
     with running_stack(folder, options, console=console, ready_file=ready_file) as (stack, info):
         if info is not None:
@@ -137,17 +142,24 @@ class _Progress:
             self._console.print(plain(sentence))
 
 
+def _facts(info: ReadyInfo, options: StackOptions) -> dict[str, str]:
+    facts = {
+        "API": info.api_url,
+        "key": info.api_key,
+        "join token": info.join_token,
+        "phones": f"{options.phones} emulated, on {options.hosts} host{'' if options.hosts == 1 else 's'}",
+        "data, logs": info.state_dir,
+    }
+    if info.flower_url is not None:
+        facts["Flower"] = f"{info.flower_url} user {FLOWER_USER}, password {info.flower_password}"
+    return facts
+
+
 def _print_summary(info: ReadyInfo, options: StackOptions, *, is_default: bool) -> None:
     facts = Table.grid(padding=(0, 3))
     facts.add_column(style="dim")
     facts.add_column(overflow="fold")
-    for name, value in (
-        ("API", info.api_url),
-        ("key", info.api_key),
-        ("join token", info.join_token),
-        ("phones", f"{options.phones} emulated, on {options.hosts} host{'' if options.hosts == 1 else 's'}"),
-        ("data, logs", info.state_dir),
-    ):
+    for name, value in _facts(info, options).items():
         facts.add_row(name, plain(value))
     console = stdout()
     console.print(Text.assemble(("Corral is up", "bold green"), ("  Ctrl-C ends it, the data stays", "dim")))

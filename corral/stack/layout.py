@@ -10,6 +10,9 @@ from corral.stack.state_folder import Ports, StackFolder
 
 #: A person who pressed Ctrl-C waits for this. Work that is cut off runs again the next time.
 DRAIN_LIMIT_SECONDS = 3.0
+#: Where Flower is unless something else is there.
+FLOWER_PORT = 7755
+FLOWER_USER = "corral"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,8 @@ class StackOptions:
     lease_seconds: float | None = None
     #: Whether the first host also works with this machine's own phones. Nobody wants a demo to drive theirs.
     finds_phones: bool = False
+    #: Whether Flower runs too, with the bridge that tells it of hosts and tasks.
+    has_flower: bool = False
 
     def phone_groups(self) -> dict[str, int]:
         """How many phones each host has, by the name of the process that serves them."""
@@ -37,13 +42,18 @@ class Layout:
     options: StackOptions
     ports: Ports
     join_token: str
+    flower_password: str | None = None
 
     @property
     def api_url(self) -> str:
         return f"http://{LOOPBACK}:{self.ports.api}"
 
+    @property
+    def flower_url(self) -> str | None:
+        return f"http://{LOOPBACK}:{self.ports.flower}/" if self.options.has_flower else None
+
     def services(self, *, database_url: str, redis_url: str) -> list[CorralPart]:
-        """API, jobs and beat, with the same settings."""
+        """API, jobs, beat and, where Flower runs, the bridge, with the same settings; and Flower."""
         env = {
             "CORRAL_DATABASE_URL": database_url,
             "CORRAL_REDIS_URL": redis_url,
@@ -54,11 +64,25 @@ class Layout:
         }
         if self.options.lease_seconds is not None:
             env["CORRAL_LEASE_SECONDS"] = str(self.options.lease_seconds)
-        return [
+        parts = [
             self._part("api", "api", env=env),
             self._part("jobs", "jobs", env=env, started_with=b"jobs.started"),
             self._part("beat", "beat", env=env, started_with=b"beat.started"),
         ]
+        if self.options.has_flower:
+            parts.append(self._part("bridge", "bridge", env=env, started_with=b"bridge.started"))
+            parts.append(self._flower(redis_url))
+        return parts
+
+    def _flower(self, redis_url: str) -> CorralPart:
+        env = {
+            "CORRAL_REDIS_URL": redis_url,
+            "CORRAL_FLOWER_ADDRESS": LOOPBACK,
+            "CORRAL_FLOWER_PORT": str(self.ports.flower),
+            "CORRAL_FLOWER_USERS": f"{FLOWER_USER}:{self.flower_password}",
+            "CORRAL_FLOWER_URL_PREFIX": "",
+        }
+        return self._part("flower", "flower", env=env, started_with=b"flower.listening")
 
     def phones(self) -> list[CorralPart]:
         """One process for the phones of each host."""
@@ -105,4 +129,8 @@ class Layout:
 def choose_ports(options: StackOptions, *, last: Ports) -> Ports:
     """The ports of the last time where they are free, others where not; an API port that was asked for stays."""
     groups = {name: usual_port(last.phones.get(name), count=count) for name, count in options.phone_groups().items()}
-    return Ports(api=options.port or usual_port(last.api), phones=last.phones | groups)
+    return Ports(
+        api=options.port or usual_port(last.api),
+        phones=last.phones | groups,
+        flower=usual_port(last.flower or FLOWER_PORT) if options.has_flower else last.flower,
+    )

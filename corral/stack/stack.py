@@ -50,6 +50,8 @@ class Stack:
         self._postgres = EmbeddedPostgres(folder.path / "postgres")
         self._valkey = EmbeddedValkey(folder.path / "valkey")
         self._secrets = folder.secrets(Secrets(join_token=secrets.token_urlsafe(24)))
+        if options.has_flower and self._secrets.flower_password is None:
+            self._secrets.flower_password = secrets.token_urlsafe(12)
         self._info: ReadyInfo | None = None
         self._supervisor = Supervisor(stop_request=stop_request, announce=announce, on_change=self._write_info)
 
@@ -82,6 +84,8 @@ class Stack:
             redis_url=self._valkey.url,
             state_dir=str(self._folder.path),
             pids={},
+            flower_url=layout.flower_url,
+            flower_password=layout.flower_password,
         )
         self._write_info()
         return self._info
@@ -110,7 +114,8 @@ class Stack:
             raise StartFailed(f"port {options.port} is taken by another program; give --port, where 0 picks a free one")
         ports = choose_ports(options, last=self._folder.ports())
         self._folder.keep_ports(ports)
-        return Layout(self._folder, options, ports, self._secrets.join_token)
+        password = self._secrets.flower_password if options.has_flower else None
+        return Layout(self._folder, options, ports, self._secrets.join_token, password)
 
     def _prepare_database(self) -> tuple[str, dict[str, datetime | None]]:
         """Bring the schema up and make sure of the key; answers it, and when each host was seen in former lives."""

@@ -37,6 +37,7 @@ class Secrets(_Kept):
 
     join_token: str
     api_key: str | None = None
+    flower_password: str | None = None
 
 
 class Ports(_Kept):
@@ -44,6 +45,7 @@ class Ports(_Kept):
 
     api: int | None = None
     phones: dict[str, int] = Field(default_factory=dict, description="The first port of each group of phones.")
+    flower: int | None = None
 
 
 class ReadyInfo(_Kept):
@@ -56,6 +58,8 @@ class ReadyInfo(_Kept):
     redis_url: str
     state_dir: str
     pids: dict[str, int]
+    flower_url: str | None = None
+    flower_password: str | None = None
 
 
 def default_state_dir() -> Path:
@@ -133,4 +137,4 @@ def write_private(file: Path, text: str) -> None:
 
 
 def ready_json(info: ReadyInfo) -> str:
-    return json.dumps(info.model_dump(), indent=2) + "\n"
+    return json.dumps(info.model_dump(exclude_none=True), indent=2) + "\n"
