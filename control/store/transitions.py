@@ -371,7 +371,7 @@ def lose(tx: Transaction, lease_ids: Sequence[UUID], *, reason: str, confirmed: 
                        || CASE status WHEN 'cancelled' THEN CAST(:of_cancel AS jsonb) ELSE '{{}}' END
             FROM changed
         )
-        SELECT task_id, status FROM changed
+        SELECT task_id, attempt, status FROM changed
         """,
         lease_ids=list(lease_ids),
         reason=reason,
