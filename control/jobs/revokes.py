@@ -25,7 +25,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 celery_commands: Any = control
 worker_state: Any = state
 
-#: A worker does nothing else meanwhile: it takes no message, and sends no heartbeat.
+#: Ten thousand ids take a tenth of it.
 LIMIT_SECONDS = 3.0
 
 Reply = dict[str, Any]
@@ -36,10 +36,13 @@ class PanelRevokes:
 
     Args:
         keeps_unknown: whether the front door is open, so that a revoked id may become a task later.
+        limit_seconds: how long Postgres is waited for. The worker does nothing else meanwhile: it takes no message, and
+            sends no heartbeat.
     """
 
-    def __init__(self, plane: Plane, *, keeps_unknown: bool) -> None:
+    def __init__(self, plane: Plane, *, keeps_unknown: bool, limit_seconds: float = LIMIT_SECONDS) -> None:
         self._plane = plane
+        self._limit_seconds = limit_seconds
         self._keeps_unknown = keeps_unknown
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="revokes")
         self._running: Future[Revoked] | None = None
@@ -76,7 +79,7 @@ class PanelRevokes:
             reason=f"{'terminated' if is_hard else 'revoked'} in Celery",
             keeps_unknown=self._keeps_unknown,
         )
-        return self._running.result(LIMIT_SECONDS)
+        return self._running.result(self._limit_seconds)
 
 
 #: Celery has one panel of commands for all workers of a process, whatever their application.
