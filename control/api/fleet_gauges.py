@@ -44,7 +44,13 @@ class FleetGauges:
         if counts is None:
             FLEET_LOOKS_FAILED.inc()
         registry = CollectorRegistry()
-        registry.register(_Gauges(counts, self._periods_seconds, is_redis_connected=self._is_redis_connected()))
+        gauges = _Gauges(
+            counts,
+            self._periods_seconds,
+            cancel_limit_seconds=self._plane.timing.cancel_limit_seconds,
+            is_redis_connected=self._is_redis_connected(),
+        )
+        registry.register(gauges)
         return generate_latest(registry)
 
     async def _counts(self) -> FleetCounts | None:
@@ -67,15 +73,26 @@ class FleetGauges:
 
 class _Gauges(Collector):
     def __init__(
-        self, counts: FleetCounts | None, periods_seconds: Mapping[str, float], *, is_redis_connected: bool
+        self,
+        counts: FleetCounts | None,
+        periods_seconds: Mapping[str, float],
+        *,
+        cancel_limit_seconds: float,
+        is_redis_connected: bool,
     ) -> None:
         self._counts = counts
         self._periods_seconds = periods_seconds
+        self._cancel_limit_seconds = cancel_limit_seconds
         self._is_redis_connected = is_redis_connected
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield GaugeMetricFamily(
             "corral_redis_is_connected", "1 while wake-ups are heard from Redis.", value=self._is_redis_connected
+        )
+        yield GaugeMetricFamily(
+            "corral_cancel_limit_seconds",
+            "After so long a cancelled task has ended, also where its host has gone.",
+            value=self._cancel_limit_seconds,
         )
         yield _labelled(
             GaugeMetricFamily("corral_job_period_seconds", "How often each job is to run.", labels=["job_name"]),

@@ -65,6 +65,14 @@ class Timing:
         """How long after its expiry a lease is reaped: by then the host's own guard has stopped the run for sure."""
         return self.lease_seconds / 10 + self.longest_action_seconds
 
+    @property
+    def cancel_limit_seconds(self) -> float:
+        """How long after its request a cancel has ended its task: a host that has gone has lost its lease by then.
+
+        The reaper looks every five seconds, and one look may be lost.
+        """
+        return self.lease_seconds + self.reap_after_seconds + 10.0
+
 
 @dataclass(frozen=True, slots=True)
 class Plane:
