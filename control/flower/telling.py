@@ -47,8 +47,8 @@ class Telling:
         self, plane: Plane, stream: EventStream, requests: Requests, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._plane = plane
-        self._stream = stream
-        self._requests = requests
+        self.stream = stream
+        self.requests = requests
         self._clock = clock
         self._roll_call = RollCall(plane)
         # Before the first look at how things stand: what happens from here on is told after that.
@@ -83,7 +83,7 @@ class Telling:
 
     def answer_requests(self) -> None:
         """Say how things stand where a consumer has asked for it."""
-        if self._requests.take():
+        if self.requests.take():
             self._publish([*self._missed(), *snapshot(self._plane, self._roll_call)])
 
     def note_position(self) -> None:
@@ -105,13 +105,13 @@ class Telling:
 
     def _publish(self, events: Sequence[CeleryEvent]) -> None:
         try:
-            self._stream.publish(events)
+            self.stream.publish(events)
         except NobodyTold:
             if self._missed_after is None:
                 self._missed_after = self._told_until - MISSED_EVENTS
             self._missed_until = self._clock() + MISSED_FOR_SECONDS
             # Of hosts, what was not taken is not said again: how they stand is.
-            self._requests.ask()
+            self.requests.ask()
             raise
 
     def _as_celery_says(self, batch: Sequence[FeedEvent]) -> list[CeleryEvent]:

@@ -66,6 +66,6 @@ class SessionLock:
         """End the session, and with it the lock."""
         if self._connection is not None:
             connection, self._connection = self._connection, None
-            # Never back into a pool, and without a word to a server that may not answer.
-            connection.detach()
+            # Without a word to a server that may not answer.
+            connection.invalidate()
             connection.close()
