@@ -57,6 +57,11 @@ class Settings(BaseSettings):
         description="The queue that the front door takes its messages from, and sends callbacks and next steps to that"
         " name none.",
     )
+    jobs_state_file: Path | None = Field(
+        default=None,
+        description="Where `corral jobs` keeps the ids that Celery clients revoked while Postgres was away, from one"
+        " start to the next; each worker needs a file of its own. In memory alone unless set.",
+    )
     metrics_port: int | None = Field(
         default=None,
         ge=0,

@@ -59,7 +59,7 @@ def jobs(
     order_from_environment()
     settings = _settings()
     configure_logs(log_format=settings.log_format, log_level=settings.log_level)
-    with _traced("corral-jobs"), _measured(settings):
+    with _traced("corral-jobs"), _measured(settings), _state_file_failures():
         return run_jobs(
             database_url=settings.database_url.get_secret_value(),
             redis_url=settings.redis_url.get_secret_value(),
@@ -67,6 +67,9 @@ def jobs(
             timing=settings.timing,
             queues=[JobQueue(one) for one in queue or Queue],
             name=name,
+            celery_submitter=settings.celery_submitter,
+            celery_queue=settings.celery_queue,
+            state_file=settings.jobs_state_file,
         )
 
 
@@ -168,6 +171,17 @@ def _measured(settings: "Settings") -> AbstractContextManager[object]:
 def _check_node_name(name: str) -> None:
     if not _NODE_NAME.fullmatch(name):
         raise WrongUsage(f"--name {name!r}: letters, digits, dots, dashes and underscores make the name of a worker")
+
+
+@contextmanager
+def _state_file_failures() -> Generator[None]:
+    """Raises CommandFailed where the worker's state file is none."""
+    from control.jobs.state_file import StateFileUnusable
+
+    try:
+        yield
+    except StateFileUnusable as trouble:
+        raise CommandFailed(f"CORRAL_JOBS_STATE_FILE: {trouble}; name another, or delete it") from trouble
 
 
 def _settings() -> "Settings":
