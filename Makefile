@@ -14,10 +14,10 @@ ARGS ?=
 # The tests and the demo start many processes; without its bytecode each would compile all of Corral anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check lint serve bench migration lock
+.PHONY: help demo test check lint serve bench compose-test migration lock
 
 help:  ## Show what can be done
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY)  ## Run flows and goals on emulated phones and cancel three, in under a minute
 	@$(BIN)/corral demo
@@ -40,15 +40,22 @@ lint: $(READY)  ## Check style, types and which room may import which
 bench: $(READY)  ## Measure as ratios, side by side in one run; BENCH=renewals for one
 	$(BIN)/python -m tests.bench $(BENCH)
 
+compose-test: $(READY)  ## Start compose.yaml for real and kill its parts under load; needs a Docker engine
+	$(BIN)/python -m tests.compose
+
 migration: $(READY)  ## Draft the next migration: make migration NAME="add priorities"
 	@$(BIN)/python -m migrations "$(NAME)"
 
-lock:  ## Renew requirements.lock from pyproject.toml
+# Of one version each, everywhere: what the image gets is chosen out of what was locked for development.
+LOCK := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-header --no-annotate --no-emit-index-url
+lock:  ## Renew requirements.lock, and those of the image in deploy/image, from pyproject.toml
 	rm -rf .venv-lock
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip install --quiet uv
-	.venv-lock/bin/uv pip compile pyproject.toml --quiet --upgrade --all-extras --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
+	$(LOCK) pyproject.toml --upgrade --all-extras --output-file requirements.lock
+	$(LOCK) pyproject.toml --extra traces --constraint requirements.lock --output-file deploy/image/runtime.lock
+	echo hatchling | $(LOCK) - --constraint requirements.lock --output-file deploy/image/build.lock
 	rm -rf .venv-lock
 
 $(READY): requirements.lock pyproject.toml
