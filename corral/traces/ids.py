@@ -1,5 +1,6 @@
 """The ids of traces and spans, which follow from those of tasks; and the header in which others send theirs."""
 
+import hashlib
 import random
 import re
 from typing import NamedTuple
@@ -25,6 +26,12 @@ def root_of(task_id: UUID) -> SpanPlace:
 
 def fresh_span_id() -> int:
     return random.getrandbits(64) or 1
+
+
+def repeatable_span_id(task_id: UUID, name: str, started_ns: int) -> int:
+    """The same for the same span, so that one that is told again is known again."""
+    told = b"%b %b %d" % (task_id.bytes, name.encode(), started_ns)
+    return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest()) or 1
 
 
 def parsed_traceparent(header: str | None) -> SpanPlace | None:

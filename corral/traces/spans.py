@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 
-from corral.traces.ids import SpanPlace, fresh_span_id, parsed_traceparent, root_of
+from corral.traces.ids import SpanPlace, fresh_span_id, parsed_traceparent, repeatable_span_id, root_of
 
 Attribute: TypeAlias = str | int | float | bool | UUID | None
 
@@ -178,10 +178,10 @@ def record(
     failure: str | None = None,
     **attributes: Attribute,
 ) -> None:
-    """A span below the root of a task's trace, whose times are known."""
-    root = root_of(task_id)
-    place = SpanPlace(root.trace_id, fresh_span_id())
-    _take(FinishedSpan(name, place, root, _ns(started_at), _ns(ended_at), attributes, failure=failure))
+    """A span below the root of a task's trace, whose times are known. Told again, it has the same id."""
+    root, started_ns = root_of(task_id), _ns(started_at)
+    place = SpanPlace(root.trace_id, repeatable_span_id(task_id, name, started_ns))
+    _take(FinishedSpan(name, place, root, started_ns, _ns(ended_at), attributes, failure=failure))
 
 
 def record_root(
