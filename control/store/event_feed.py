@@ -3,8 +3,11 @@
 Ids are given out before their transactions commit, so an event with a smaller id may appear after one with a greater.
 An id counts as final once every transaction that may have taken it, or a smaller one, has ended:
 
-    mark:  the last id given out, then the next transaction's number     (in this order)
+    mark:  the last id given out, then a number of a transaction of our own     (in this order)
     final: all ids up to the mark's, once no transaction below the mark's number is in progress
+
+A snapshot does not tell the number of the next transaction: it leaves out those that have one already and are younger
+than all that have ended.
 
 Events of one task are in the order of what happened in any case: whoever writes them holds the task's row.
 """
@@ -58,7 +61,7 @@ class FeedEvent:
 @dataclass(frozen=True, slots=True)
 class _Mark:
     last_id: int
-    next_transaction: int
+    transaction: int
 
 
 class EventFeed:
@@ -96,11 +99,15 @@ class EventFeed:
         return events
 
     def _look(self, tx: Transaction) -> None:
-        last_id = last_event_id(tx) if self._mark is None else self._mark.last_id
-        oldest, following = _transactions(tx)
-        self._mark = self._mark or _Mark(last_id, following)
-        if oldest >= self._mark.next_transaction:
+        self._mark = self._mark or self._fresh_mark(tx)
+        if self._mark is not None and _oldest_transaction(tx) >= self._mark.transaction:
             self._final, self._mark = self._mark.last_id, None
+
+    def _fresh_mark(self, tx: Transaction) -> _Mark | None:
+        """None where no id has been given out since the last mark: numbers of transactions are not for wasting."""
+        last_id = last_event_id(tx)
+        known = self._after if self._final is None else self._final
+        return None if known is not None and last_id <= known else _Mark(last_id, _transaction_of_our_own(tx))
 
 
 def ends_of_tasks(tx: Transaction, *, after: int, until: int) -> list[FeedEvent]:
@@ -132,17 +139,14 @@ def last_event_id(tx: Transaction) -> int:
     return int(tx.value("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM task_events_event_id_seq"))
 
 
-def _transactions(tx: Transaction) -> tuple[int, int]:
-    """The oldest transaction in progress (the next one where there is none), and the next one."""
-    row = tx.row(
-        """
-        SELECT CAST(CAST(pg_snapshot_xmin(snapshot) AS text) AS bigint) AS oldest,
-               CAST(CAST(pg_snapshot_xmax(snapshot) AS text) AS bigint) AS following
-        FROM pg_current_snapshot() AS snapshot
-        """
-    )
-    assert row is not None  # noqa: S101 - there is always a snapshot
-    return row["oldest"], row["following"]
+def _transaction_of_our_own(tx: Transaction) -> int:
+    """The number of a transaction that has ended when this returns, and greater than all that were given out before."""
+    return int(tx.value("SELECT CAST(CAST(pg_current_xact_id() AS text) AS bigint)"))
+
+
+def _oldest_transaction(tx: Transaction) -> int:
+    """The number of the oldest transaction in progress; where there is none, one that is still to come."""
+    return int(tx.value("SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)"))
 
 
 def _events(tx: Transaction, condition: str, *, after: int, until: int, limit: int = FEED_ROWS) -> list[FeedEvent]:
