@@ -96,17 +96,17 @@ def register_revokes(app: CeleryApp, revokes: PanelRevokes) -> None:
     )
 
 
-def _revoke(state: Any, task_id: Any, terminate: bool = False, signal: str | None = None, **more: Any) -> Reply:  # noqa: FBT001, FBT002 - Celery's own signature
+def _revoke(state: Any, task_id: Any, terminate: bool = False, signal: str | None = None, **kwargs: Any) -> Reply:  # noqa: FBT001, FBT002 - Celery's own signature
     """Revoke task by task id (or list of ids)."""
     revokes = _revokes.get(state.app)
     if revokes is None:
-        return celery_commands.revoke(state, task_id, terminate=terminate, signal=signal, **more)
+        return celery_commands.revoke(state, task_id, terminate=terminate, signal=signal, **kwargs)
     return revokes.answer(state, task_id, is_hard=bool(terminate), signal=signal)
 
 
-def _terminate(state: Any, signal: str, task_id: Any, **_: Any) -> Reply:
+def _terminate(state: Any, signal: str, task_id: Any, **kwargs: Any) -> Reply:
     """Terminate task by task id (or list of ids)."""
-    return _revoke(state, task_id, terminate=True, signal=signal)
+    return _revoke(state, task_id, terminate=True, signal=signal, **kwargs)
 
 
 def _remember(panel: Any, ids: Iterable[str]) -> None:

@@ -10,7 +10,8 @@ from uuid import UUID, uuid4
 
 import pytest
 from celery import Celery
-from celery.worker import WorkController, state
+from celery.worker import WorkController, control, state
+from celery.worker.control import Panel
 
 from control.artifacts import ArtifactFolder
 from control.flower.reconciliation import reconcile_revokes
@@ -56,8 +57,12 @@ def our_worker(url: str, plane: Plane, *, state_file: Path | None = None, **more
     register_revokes(app, PanelRevokes(plane, **{"keeps_unknown": False, **more}))
     options = worker_options(nodename=WORKER, concurrency=1, queues=list(JobQueue), state_file=state_file)
     options.pop("hostname")
-    with working(app, **options):
-        yield app
+    try:
+        with working(app, **options):
+            yield app
+    finally:
+        # For the workers of other tests.
+        Panel.data.update(revoke=control.revoke, terminate=control.terminate)
 
 
 @pytest.fixture
