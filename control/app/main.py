@@ -13,7 +13,7 @@ from control.api import artifacts, claim, fleet, health, host_calls, keys, tasks
 from control.api.body_limit import BodyLimit
 from control.api.failures import answer_failures
 from control.api.openapi import describe
-from control.api.request_log import RequestLog
+from control.api.request_log import RequestLog, show_failures
 from control.app.edge import make_edge
 from control.app.lifespan import lifespan_of
 from control.app.plane import api_plane
@@ -62,7 +62,9 @@ def create_app(settings: Settings, plane: Plane, *, sweeps: Sequence[ScheduledJo
     app.state.edge = edge
     for router in ROUTERS:
         app.include_router(router)
-    answer_failures(app, [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)])
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    answer_failures(app, routes)
+    show_failures(route.path for route in routes)
     app.openapi = lambda: describe(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_artifact_bytes=plane.artifacts.max_bytes)

@@ -108,3 +108,9 @@ def test_a_look_that_hangs_is_waited_for_a_moment_and_has_no_second_beside_it(
     asyncio.run(scrapes())
     assert len(looks) == 1
     assert failed() == before + 3
+
+
+def test_a_route_shows_its_failures_before_the_first(api: httpx.Client) -> None:
+    page = api.get("/metrics").text
+    for route in ("/v1/tasks", "/internal/v1/hosts/{host_id}/claim"):
+        assert f'corral_http_request_seconds_count{{route="{route}",status="5xx"}}' in page
