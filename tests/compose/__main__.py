@@ -96,7 +96,7 @@ def look_at_flower(started: Cluster, corral: Corral) -> str:
     users = started.read("flower", "/run/secrets/users").partition(":")
     assert httpx.get(started.flower_url).status_code == httpx.codes.UNAUTHORIZED
     with httpx.Client(base_url=started.flower_url, auth=(users[0], users[2])) as flower:
-        _until(lambda: "host-1" in flower.get("/api/workers", params={"refresh": "false"}).json(), what="host-1")
+        _until(lambda: "host-1" in flower.get("/api/workers", params={"status": "true"}).json(), what="host-1")
         task = corral.submit(Path(ROOT / "examples/count_for_ever.yaml"))
         _until(lambda: corral.get(task.task_id).status is TaskStatus.DISPATCHED, what="a running task")
         _until(lambda: flower.get(f"/api/task/info/{task.task_id}").is_success, what="the task in Flower")

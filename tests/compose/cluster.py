@@ -77,6 +77,9 @@ def cluster() -> Generator[Cluster]:
         found = Cluster(checkout, _two_ports_in_a_row(), _free_port())
         try:
             yield found
+        except BaseException:
+            sys.stderr.write(found.compose("ps", "--all") + found.compose("logs", "--tail", "20"))
+            raise
         finally:
             found.compose("down", "--volumes", "--timeout", "20")
             subprocess.run(["docker", "image", "rm", "--force", IMAGE], capture_output=True, check=False)
