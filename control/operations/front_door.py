@@ -26,6 +26,7 @@ from control.store.tasks import insert_task, task_exists
 from corral.contract.problems import FieldProblem
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskKind, TaskSubmission
+from corral.traces.spans import work
 
 #: What the API takes as one body.
 MAX_SUBMISSION_BYTES = 1024 * 1024
@@ -80,7 +81,7 @@ def accept_message(
     """
     task_id = _task_id(message.task_id)
     submission = checked(_submission(message))
-    with plane.database.transaction() as tx:
+    with work("submit", actor=f"celery:{submitter}") as traced, plane.database.transaction() as tx:
         lock_celery_id(tx, task_id)
         if task_exists(tx, task_id):
             return _known_before(tx, task_id)
@@ -96,6 +97,7 @@ def accept_message(
             tx.after_commit(lambda: plane.doorbell.ring(Job.ASSIGN_TASKS))
         # Before the commit: from then on others tell of the task, and what they say must be the last word.
         tell_queued(QUEUED)
+        traced.serve(task_id, kind=submission.kind, name=submission.name)
     return True
 
 

@@ -18,6 +18,7 @@ from control.operations.plane import Plane
 from control.store import transitions
 from control.store.celery_revokes import keep_revokes, lock_celery_ids, look_for_revoked
 from control.store.database import retried_on_deadlock
+from corral.traces.spans import work
 
 #: So many ids are looked for in one statement.
 LOOK_IDS = 10_000
@@ -81,9 +82,11 @@ def _cancel_known(plane: Plane, task_ids: Sequence[UUID], revoked: Revoked, *, a
 @retried_on_deadlock
 def _cancel(plane: Plane, task_ids: Sequence[UUID], *, actor: str, reason: str) -> set[UUID]:
     began_at = time.monotonic()
-    with plane.database.transaction() as tx:
+    with work("revoke", actor=actor) as traced, plane.database.transaction() as tx:
         transitions.lock_tasks(tx, task_ids)
         changed = transitions.request_cancels(tx, task_ids, actor=actor, reason=reason)
+        for row in changed:
+            traced.serve(row["task_id"], status=row["status"])
     pass_on(plane, changed, began_at=began_at)
     return {row["task_id"] for row in changed}
 
