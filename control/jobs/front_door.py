@@ -20,7 +20,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError as Poo
 from control.domain.errors import Refusal
 from control.jobs import front_door_answers as answers
 from control.jobs.celery_app import CeleryApp
-from control.jobs.front_door_app import TASK_NAME, front_door_app, front_door_queue
+from control.jobs.front_door_app import TASK_NAME, close_front_door_app, front_door_app, front_door_queue
 from control.operations.front_door import CeleryMessage, Told, accept_message, refuse_message
 from control.operations.plane import Plane
 
@@ -71,7 +71,7 @@ class FrontDoor:
             raise Reject(trouble, requeue=True) from trouble
 
     def close(self) -> None:
-        self._app.close()
+        close_front_door_app(self._app)
 
     def _accept_or_refuse(self, request: Any) -> None:
         try:

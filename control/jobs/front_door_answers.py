@@ -9,7 +9,6 @@ from typing import Any
 
 from celery import canvas, states  # pyright: ignore[reportMissingTypeStubs] - Celery has no types
 from celery.app.task import Context  # pyright: ignore[reportMissingTypeStubs]
-from celery.exceptions import BackendStoreError  # pyright: ignore[reportMissingTypeStubs]
 from celery.result import denied_join_result  # pyright: ignore[reportMissingTypeStubs]
 from kombu.exceptions import OperationalError
 
@@ -47,7 +46,8 @@ class FrontDoorFailed(Exception):
 
 def unreachable_errors(app: CeleryApp) -> tuple[type[Exception], ...]:
     """What the functions below raise where Redis could not be reached: nothing is wrong with the task."""
-    return (*app.backend.connection_errors, OperationalError, BackendStoreError)
+    # Kombu counts a KeyError among them, which is also what a callback without a name raises.
+    return (*(error for error in app.backend.connection_errors if error is not KeyError), OperationalError)
 
 
 def kept_request(request: Any) -> dict[str, Any]:

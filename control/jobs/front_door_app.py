@@ -53,6 +53,8 @@ def front_door_app(redis_url: str, *, queue: str) -> CeleryApp:
         # Arguments are flows, with what is typed into phones: they do not belong into results.
         result_extended=False,
         result_backend_always_retry=False,
+        # One for all threads, which can then be closed.
+        result_backend_thread_safe=True,
         result_backend_transport_options={"retry_policy": _FEW_TRIES},
         redis_socket_timeout=TELL_LIMIT_SECONDS,
         redis_socket_connect_timeout=TELL_LIMIT_SECONDS,
@@ -60,3 +62,11 @@ def front_door_app(redis_url: str, *, queue: str) -> CeleryApp:
     # Celery's own tasks, which groups and chords are made of; without this the first use in a thread registers them.
     app.finalize()
     return app
+
+
+def close_front_door_app(app: CeleryApp) -> None:
+    """Give back its connections."""
+    app.amqp.producer_pool.force_close_all()
+    app.pool.force_close_all()
+    app.close()
+    app.backend.client.connection_pool.disconnect()

@@ -19,13 +19,14 @@ from control.artifacts import ArtifactFolder
 from control.flower.results import ResultPublisher
 from control.jobs.celery_app import CeleryApp
 from control.jobs.front_door import FrontDoor
-from control.jobs.front_door_app import TASK_NAME, front_door_app
+from control.jobs.front_door_app import TASK_NAME, close_front_door_app, front_door_app
 from control.jobs.runs import JobRunner
 from control.jobs.worker import worker_app, worker_options
 from control.operations.plane import Plane
 from control.operations.tasks import show_task
 from control.signals.gate import DoorbellGate
 from control.store.database import Database
+from control.store.tasks import task_exists
 from corral.contract.host_protocol import Assignment
 from tests.conftest import EMPTY
 from tests.control.fleet import FLOW, Fleet, Host, RecordedRings, RecordedWakeups
@@ -70,8 +71,16 @@ class FrontDoorWorld:
     def accepted(self, *args: Any, **more: Any) -> AsyncResult:
         """A task that was sent and is in the queue of devices."""
         sent = self.send(*args, **more)
-        until(lambda: sent.state == "QUEUED")
+        self.wait_for(sent.id)
         return sent
+
+    def wait_for(self, task_id: str) -> None:
+        """Until the task is taken in. Its state is told a moment before."""
+        until(lambda: self._is_taken_in(UUID(task_id)))
+
+    def _is_taken_in(self, task_id: UUID) -> bool:
+        with self.plane.database.statement() as tx:
+            return task_exists(tx, task_id)
 
     def publish(self) -> int:
         """Tell all that is due; a second has passed since the last time."""
@@ -101,6 +110,15 @@ def get(sent: AsyncResult) -> Any:
     return sent.get(timeout=10, disable_sync_subtasks=False)
 
 
+def get_error(sent: AsyncResult) -> Exception:
+    """What waiting for the result raises."""
+    try:
+        result = get(sent)
+    except Exception as error:  # noqa: BLE001 - any: which one it is, is what tests ask
+        return error
+    raise AssertionError(f"it did not fail, but has the result {result}")
+
+
 def until(condition: Callable[[], object], *, within_seconds: float = 10.0) -> None:
     deadline = time.monotonic() + within_seconds
     while not condition():
@@ -115,13 +133,17 @@ def opened_front_door(database: Database, redis_url: str, folder: Path) -> Itera
         database=database, doorbell=RecordedRings(), wakeups=RecordedWakeups(), artifacts=ArtifactFolder(folder)
     )
     client = Celery("client", broker=redis_url, backend=redis_url, set_as_current=False)
+    client.conf.result_backend_thread_safe = True
     answering = front_door_app(redis_url, queue=QUEUE)
     door = FrontDoor(plane, redis_url, submitter=SUBMITTER, queue=QUEUE)
     with worker_in_thread(plane, redis_url, door):
         yield FrontDoorWorld(plane, client, answering)
+    listening = client.backend.result_consumer
+    listening.stop()
+    # Results that are forgotten later would connect again, to say that nobody waits for them.
+    listening.subscribed_to.clear()
     for app in (client, answering):
-        app.backend.result_consumer.stop()
-        app.close()
+        close_front_door_app(app)
     door.close()
 
 
@@ -130,6 +152,7 @@ def worker_in_thread(plane: Plane, redis_url: str, door: FrontDoor | None) -> It
     gate = DoorbellGate(redis_url)
     runner = JobRunner(open_plane=lambda: plane, gate=gate, ran_by="test")
     app = worker_app(redis_url, [], runner, door=door)
+    app.conf.result_backend_thread_safe = True
     setup_worker_optimizations(app, "test@here")
     is_ready = threading.Event()
     options = worker_options(nodename="test@here", concurrency=2, queues=[], door=door)
@@ -144,7 +167,7 @@ def worker_in_thread(plane: Plane, redis_url: str, door: FrontDoor | None) -> It
     assert not thread.is_alive()
     gate.close()
     reset_worker_optimizations(app)
-    app.close()
+    close_front_door_app(app)
     state.should_stop = None
 
 

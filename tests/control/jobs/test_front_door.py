@@ -15,7 +15,7 @@ from control.store.celery_revokes import keep_revokes, lock_celery_id
 from corral.contract.identifiers import uuid7
 from corral.stack.valkey import EmbeddedValkey
 from tests.control.fleet import FLOW
-from tests.control.front_door import CELERY_STORES_AS_IT_DOES, SUBMITTER, empty, get, opened_front_door, until
+from tests.control.front_door import CELERY_STORES_AS_IT_DOES, SUBMITTER, empty, get_error, opened_front_door
 
 pytestmark = pytest.mark.filterwarnings(CELERY_STORES_AS_IT_DOES)
 
@@ -37,10 +37,9 @@ def world(opened):
 
 def refused(sent) -> str:
     """The words with which a task was refused."""
-    with pytest.raises(Exception, match=".") as caught:
-        get(sent)
+    error = get_error(sent)
     assert sent.state == states.FAILURE
-    return f"{type(caught.value).__name__}: {caught.value}"
+    return f"{type(error).__name__}: {error}"
 
 
 def events(world, sent) -> list[tuple[str, str]]:
@@ -58,7 +57,7 @@ def test_a_task_is_queued_under_its_celery_id_by_the_submitter(world):
 
 def test_the_kind_goes_without_saying(world):
     sent = world.client.send_task("corral.run", kwargs={"goal": "Write a note."})
-    until(lambda: sent.state == "QUEUED")
+    world.wait_for(sent.id)
     assert world.fleet.show(UUID(sent.id)).kind == "goal"
 
 
@@ -106,7 +105,7 @@ def test_a_refused_task_tells_its_errback_and_the_steps_after_it(world):
     chain = world.signature(priority=101).on_error(errback.set(task_id=errback_id)) | world.signature()
     last = chain.apply_async()
     assert "kwargs.priority" in refused(last)
-    until(lambda: world.client.AsyncResult(errback_id).state == "QUEUED")
+    world.wait_for(errback_id)
 
 
 def test_a_task_that_was_revoked_before_it_came_is_cancelled_at_once(world):
@@ -114,8 +113,7 @@ def test_a_task_that_was_revoked_before_it_came_is_cancelled_at_once(world):
     with world.plane.database.transaction() as tx:
         lock_celery_id(tx, task_id)
         keep_revokes(tx, [task_id], actor="celery:bridge", reason="too many")
-    sent = world.send(options={"task_id": str(task_id)})
-    until(lambda: sent.state == "QUEUED")
+    sent = world.accepted(options={"task_id": str(task_id)})
     assert events(world, sent) == [
         ("queued", f"celery:{SUBMITTER}"),
         ("cancel_requested", "celery:bridge"),
