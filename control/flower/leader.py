@@ -68,6 +68,7 @@ class Leader:
         self._duties: list[Duty] = []
         self._term: int | None = None
         self._waits_since: float | None = None
+        self._follows = False
 
     def go_round(self) -> None:
         """Do what is due."""
@@ -92,34 +93,37 @@ class Leader:
         except SQLAlchemyError as trouble:
             self._outages.begin("postgres", trouble)
         finally:
-            self._leave()
+            self._drop()
             self._leadership.resign()
             self._stream.close()
 
     def _take_or_leave_the_lead(self) -> None:
         term = self._leadership.term
-        if term is None or term != self._term:
-            self._leave()
+        if term is None or (self._telling is not None and term != self._term):
+            self._follow()
         if term is not None and self._telling is None:
-            telling = Telling(self._plane, self._stream, self._requests)
-            telling.begin()
-            self._outages.end("redis")
-            self._telling, self._term, self._duties = telling, term, self._duties_of(telling)
+            self._telling, self._term = Telling(self._plane, self._stream, self._requests), term
+            self._duties = self._duties_of(self._telling)
+            self._follows = False
             IS_LEADER.set(1)
             log.info("bridge.leads")
 
-    def _leave(self) -> None:
+    def _follow(self) -> None:
+        self._drop()
+        if not self._follows:
+            self._follows = True
+            log.info("bridge.follows")
+
+    def _drop(self) -> None:
+        self._telling, self._term, self._duties = None, None, []
         IS_LEADER.set(0)
         FEED_LAG_SECONDS.set(0)
-        if self._telling is not None:
-            self._telling, self._term, self._duties = None, None, []
-            log.info("bridge.follows")
 
     def _duties_of(self, telling: Telling) -> list[Duty]:
         duties = [
-            Duty("reconcile", self._reconcile, RECONCILE_APART_SECONDS),
-            Duty("events", lambda: self._tell_events(telling)),
             Duty("snapshot", telling.answer_requests),
+            Duty("events", lambda: self._tell_events(telling)),
+            Duty("reconcile", self._reconcile, RECONCILE_APART_SECONDS),
             Duty("heartbeats", lambda: self._tell_heartbeats(telling), HEARTBEATS_APART_SECONDS),
             Duty("position", telling.note_position, POSITIONS_APART_SECONDS),
         ]
@@ -159,4 +163,4 @@ class Leader:
         self._outages.begin(what, trouble)
         self._not_before = self._clock() + PAUSE_SECONDS
         if not self._leadership.is_held:
-            self._leave()
+            self._follow()

@@ -51,16 +51,13 @@ class Telling:
         self.requests = requests
         self._clock = clock
         self._roll_call = RollCall(plane)
-        # Before the first look at how things stand: what happens from here on is told after that.
         self._feed = EventFeed(plane.database, after=_begin_after(plane))
         self._batch: list[FeedEvent] = []
         self._noted: int | None = None
         self._missed_after: int | None = None
         self._missed_until = 0.0
-
-    def begin(self) -> None:
-        """Say how things stand."""
-        self._publish(snapshot(self._plane, self._roll_call))
+        # Those who listened to another leader, or to none, are to hear how things stand.
+        requests.ask()
 
     def tell_events(self) -> None:
         """Tell what has happened, up to some thousands of events: the next call goes on.

@@ -24,6 +24,12 @@ __all__ = ["redis_url"]
 Consuming = Callable[[], Consumer]
 
 
+def at_once() -> Requests:
+    """Requests that are answered however soon they come after each other."""
+    now = iter(range(0, 1_000_000, 10))
+    return Requests(clock=lambda: float(next(now)))
+
+
 @pytest.fixture
 def stream(redis_url: str) -> Iterator[EventStream]:
     stream = EventStream(redis_url)
@@ -46,8 +52,8 @@ def tell(fleet: Fleet, stream: EventStream) -> Callable[[], Telling]:
         with fleet.plane.database.transaction() as tx:
             tx.run("DELETE FROM feed_positions")
             note_position(tx, "bridge", last_event_id(tx))
-        telling = Telling(fleet.plane, stream, Requests())
-        telling.begin()
+        telling = Telling(fleet.plane, stream, at_once())
+        telling.answer_requests()
         return telling
 
     return tell
@@ -206,8 +212,8 @@ def test_a_leader_goes_on_where_another_one_stopped(fleet: Fleet, consume: Consu
     first.note_position()
     host.report(run, "done")
     missed = fleet.submit()
-    second = Telling(fleet.plane, first.stream, Requests())
-    second.begin()
+    second = Telling(fleet.plane, first.stream, at_once())
+    second.answer_requests()
     second.tell_events()
     consumer.until(lambda: consumer.states() == {str(run.task_id): "SUCCESS", str(missed): "RECEIVED"})
     assert consumer.told_of(run.task_id).count(("started", "bench-7")) == 1
@@ -220,7 +226,7 @@ def test_a_batch_that_was_not_taken_is_told_again_and_nothing_is_left_out(
     server.start()
     stream = EventStream(server.url)
     try:
-        telling = Telling(fleet.plane, stream, Requests())
+        telling = Telling(fleet.plane, stream, at_once())
         host = fleet.host(name="bench-7")
         with consuming(server.url, stream) as consumer:
             first = fleet.running(host)
@@ -272,3 +278,17 @@ def _write_events(fleet: Fleet, task_id: UUID, how_many: int) -> None:
             task_id=task_id,
             how_many=how_many,
         )
+
+
+def test_a_crowd_that_asks_is_answered_by_one_snapshot_and_who_asks_soon_after_by_the_next():
+    now = 100.0
+    requests = Requests(clock=lambda: now)
+    assert not requests.take()
+    for _ in range(300):
+        requests.ask()
+    assert requests.take()
+    assert not requests.take()
+    requests.ask()
+    assert not requests.take()
+    now += Requests.APART_SECONDS
+    assert requests.take()
