@@ -17,13 +17,20 @@ _MIGRATION_LOCK = 7_203_001
 
 
 def migrate(database_url: str, *, target: str = "head") -> str:
-    """Upgrade (or, for an older `target`, downgrade) the schema; answers the revision it is at afterwards."""
+    """Upgrade (or, for an older `target`, downgrade) the schema; answers the revision it is at afterwards.
+
+    A database that is already at a later revision than this code knows is left as it is: migrations only add, so
+    whoever goes back to the version before starts it in the same way as always.
+    """
     engine = create_engine(psycopg_url(database_url), poolclass=NullPool)
     with engine.connect() as lock, engine.connect() as connection:
         lock.execution_options(isolation_level="AUTOCOMMIT").execute(
             text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})")
         )
-        if _is_older(target, than=_revision(connection)):
+        revision = _revision(connection)
+        if target == "head" and revision is not None and revision > head_revision():
+            return revision
+        if _is_older(target, than=revision):
             command.downgrade(_config(connection), target)
         else:
             command.upgrade(_config(connection), target)

@@ -71,6 +71,12 @@ def test_each_migration_goes_down_and_up_again(empty_url: str) -> None:
     assert differences(empty_url) == []
 
 
+def test_a_database_of_a_later_version_is_left_as_it_is(empty_url: str) -> None:
+    with create_engine(psycopg_url(empty_url), poolclass=NullPool).begin() as connection:
+        connection.execute(text("CREATE TABLE alembic_version AS SELECT '9999' AS version_num"))
+    assert migrate(empty_url) == "9999"
+
+
 def test_tasks_that_were_there_before_cancellation_read_as_never_asked(empty_url: str, plane: object) -> None:
     migrate(empty_url, target="0001")
     with create_engine(psycopg_url(empty_url), poolclass=NullPool).begin() as connection:
