@@ -1,6 +1,6 @@
 """The state of the whole fleet in numbers, for those who watch it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,5 +50,5 @@ def count_fleet(plane: Plane) -> FleetCounts:
     )
 
 
-def _each(names: "list[str] | tuple[str, ...]", counted: Mapping[str, int] | None) -> dict[str, int]:
+def _each(names: Iterable[str], counted: Mapping[str, int] | None) -> dict[str, int]:
     return {name: (counted or {}).get(name, 0) for name in names}

@@ -152,5 +152,5 @@ def test_services_are_scraped_by_their_names_in_the_cluster() -> None:
         for found in config["dns_sd_configs"]
         for name in found["names"]
     }
-    assert set(scraped) <= {*services, "bridge"}
+    assert set(scraped) <= set(services)
     assert set(re.findall(r"job=\"(corral-\w+)\"", ALERTS.read_text())) <= set(scraped.values())
