@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +18,7 @@ from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskDetail, TaskSubmission
 from corral.stack.plane import create_first_key
 from corral.stack.ports import LOOPBACK, free_port
+from tests.forked import ForkedProcess, run_corral
 from workers.phone.phone import Phone
 
 LEASE_SECONDS = 6.0
@@ -63,18 +62,11 @@ class Program:
     arguments: tuple[str, ...]
     env: dict[str, str]
     log: Path
-    process: subprocess.Popen[bytes] | None = None
+    process: ForkedProcess | None = None
 
     def start(self, **more: str) -> None:
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "corral", *self.arguments],
-                env={**os.environ, "NO_COLOR": "1", **self.env, **more},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        env = {**os.environ, "NO_COLOR": "1", **self.env, **more}
+        self.process = ForkedProcess(run_corral, *self.arguments, env=env, log=self.log)
 
     @property
     def is_running(self) -> bool:
@@ -83,17 +75,13 @@ class Program:
     def kill(self) -> None:
         """kill -9: no goodbye."""
         if self.process is not None:
-            self.signal(signal.SIGKILL)
-            self.process.wait()
+            self.process.kill()
+            self.process.wait(20)
 
     def stop(self) -> None:
         if self.process is not None and self.is_running:
-            self.signal(signal.SIGTERM)
+            self.process.send_signal(signal.SIGTERM)
             self.process.wait(20)
-
-    def signal(self, number: signal.Signals) -> None:
-        assert self.process is not None
-        os.kill(self.process.pid, number)
 
     def wait(self, limit_seconds: float = 30) -> int:
         assert self.process is not None
