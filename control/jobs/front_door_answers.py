@@ -9,14 +9,11 @@ from typing import Any
 
 from celery import canvas, states  # pyright: ignore[reportMissingTypeStubs] - Celery has no types
 from celery.app.task import Context  # pyright: ignore[reportMissingTypeStubs]
-from celery.result import denied_join_result  # pyright: ignore[reportMissingTypeStubs]
 from kombu.exceptions import OperationalError
 
 from control.jobs.celery_app import CeleryApp
 
 _canvas: Any = canvas
-#: Without it, each message that is sent would make this process listen for its result.
-_without_waiting: Any = denied_join_result
 
 #: What of a message is needed to answer it.
 _KEPT = (
@@ -65,22 +62,18 @@ def tell_state(app: CeleryApp, request: Mapping[str, Any], *, state: str, meta: 
 def tell_done(app: CeleryApp, request: Mapping[str, Any], *, result: Any) -> None:
     """The task has succeeded: its callbacks, the next step and its part of a chord get the result."""
     context = _context(request)
-    with _without_waiting():
-        for callback in context.callbacks or ():
-            _follow(app, context, callback, result)
-        if context.chain:
-            # Celery keeps the steps in reverse.
-            _follow(app, context, context.chain[-1], result, chain=context.chain[:-1])
-        app.backend.mark_as_done(context.id, result, request=context)
+    for callback in context.callbacks or ():
+        _follow(app, context, callback, result)
+    if context.chain:
+        # Celery keeps the steps in reverse.
+        _follow(app, context, context.chain[-1], result, chain=context.chain[:-1])
+    app.backend.mark_as_done(context.id, result, request=context)
 
 
 def tell_failed(app: CeleryApp, request: Mapping[str, Any], *, error: Exception, state: str = states.FAILURE) -> None:
     """The task has failed, or was revoked: its errbacks, the steps after it and its chord hear of it."""
     context = _context(request)
-    with _without_waiting():
-        app.backend.mark_as_failure(
-            context.id, error, request=context, state=state, store_result=not context.ignore_result
-        )
+    app.backend.mark_as_failure(context.id, error, request=context, state=state, store_result=not context.ignore_result)
 
 
 def _follow(app: CeleryApp, context: Any, following: Any, result: Any, **options: Any) -> None:
