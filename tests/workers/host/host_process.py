@@ -1,10 +1,6 @@
-"""A host process for tests: everything of the entry point but adb. Its work is over at once, or never.
-
-python -m tests.workers.host.host_process at_once|never
-"""
+"""A host process for tests: everything of the entry point but adb."""
 
 import asyncio
-import sys
 
 from corral.failpoints import order_from_environment
 from tests.workers.host.scripted import ScriptedExecution, ScriptedFleet
@@ -35,6 +31,7 @@ async def run(settings: HostSettings, *, ends_at_once: bool) -> int:
             ).run()
 
 
-if __name__ == "__main__":
+def run_host(work: str) -> int:
+    """With the settings of the environment; its work is over `at_once`, or `never`. Answers the exit code."""
     order_from_environment()
-    sys.exit(asyncio.run(exit_code_of(run(HostSettings(), ends_at_once=sys.argv[1] == "at_once"))))
+    return asyncio.run(exit_code_of(run(HostSettings(), ends_at_once=work == "at_once")))

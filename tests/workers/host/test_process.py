@@ -3,17 +3,15 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.forked import ForkedProcess
 from tests.workers.host.far_side import FarSide, until
+from tests.workers.host.host_process import run_host
 
 pytestmark = pytest.mark.anyio
-
-PROJECT = Path(__file__).parents[3]
 
 
 class Processes:
@@ -22,31 +20,23 @@ class Processes:
     def __init__(self, far_side: FarSide, state_dir: Path) -> None:
         self.far_side = far_side
         self.state_dir = state_dir
-        self._started: list[subprocess.Popen[str]] = []
+        self.log = state_dir.with_suffix(".log")
+        self._started: list[ForkedProcess] = []
 
-    def start(self, work: str = "never", *, failpoints: str = "", **environment: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.workers.host.host_process", work],
-            cwd=PROJECT,
-            env=os.environ
-            | {
-                "CORRAL_API_URL": self.far_side.url,
-                "CORRAL_JOIN_TOKEN": "join",
-                "CORRAL_HOST_STATE_DIR": str(self.state_dir),
-                "CORRAL_FAILPOINTS": failpoints,
-            }
-            | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self._started.append(process)
-        return process
+    def start(self, work: str = "never", *, failpoints: str = "") -> ForkedProcess:
+        env = os.environ | {
+            "CORRAL_API_URL": self.far_side.url,
+            "CORRAL_JOIN_TOKEN": "join",
+            "CORRAL_HOST_STATE_DIR": str(self.state_dir),
+            "CORRAL_FAILPOINTS": failpoints,
+        }
+        self._started.append(ForkedProcess(run_host, work, env=env, log=self.log))
+        return self._started[-1]
 
     def end_all(self) -> None:
         for process in self._started:
             process.kill()
-            process.communicate()
+            process.wait(10)
 
 
 @pytest.fixture
@@ -56,7 +46,7 @@ def processes(far_side, tmp_path):
     processes.end_all()
 
 
-async def ended(process: subprocess.Popen[str]) -> int:
+async def ended(process: ForkedProcess) -> int | None:
     await until(lambda: process.poll() is not None)
     return process.returncode
 
@@ -87,7 +77,7 @@ async def test_a_second_process_on_the_same_folder_is_refused_and_the_first_goes
     await until(lambda: far_side.made("claim"))
     second = processes.start()
     assert await ended(second) == 3
-    said = second.stdout.read()
+    said = processes.log.read_text()
     assert str(processes.state_dir) in said
     assert f"process {first.pid}" in said
     first.send_signal(signal.SIGINT)
