@@ -9,11 +9,11 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 import httpx
 
-from corral.cli.demo_tasks import DemoTask, demo_tasks, submit_all
+from corral.cli.demo_tasks import DemoTask, demo_tasks, examples_folder, submit_all
+from corral.cli.flow_files import read_flow
 from corral.client import Corral
 from corral.contract.task_status import TaskStatus
 from tests.compose.cluster import ROOT, Cluster, NoEngine, cluster
@@ -97,7 +97,8 @@ def look_at_flower(started: Cluster, corral: Corral) -> str:
     assert httpx.get(started.flower_url).status_code == httpx.codes.UNAUTHORIZED
     with httpx.Client(base_url=started.flower_url, auth=(users[0], users[2])) as flower:
         _until(lambda: "host-1" in flower.get("/api/workers", params={"status": "true"}).json(), what="host-1")
-        task = corral.submit(Path(ROOT / "examples/count_for_ever.yaml"))
+        flow = read_flow(examples_folder() / "count_for_ever.yaml")
+        task = corral.submit(flow.source, files=flow.files)
         _until(lambda: corral.get(task.task_id).status is TaskStatus.DISPATCHED, what="a running task")
         _until(lambda: flower.get(f"/api/task/info/{task.task_id}").is_success, what="the task in Flower")
         flower.post(f"/api/task/revoke/{task.task_id}", params={"terminate": "true"}).raise_for_status()

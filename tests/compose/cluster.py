@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PROJECT = "corral-compose-test"
 IMAGE = f"{PROJECT}:local"
+LOGS = ROOT / "build/compose-test.log"
 #: Building fetches a hundred packages.
 LIMIT_SECONDS = 1800
 
@@ -78,7 +79,9 @@ def cluster() -> Generator[Cluster]:
         try:
             yield found
         except BaseException:
-            sys.stderr.write(found.compose("ps", "--all") + found.compose("logs", "--tail", "20"))
+            LOGS.parent.mkdir(exist_ok=True)
+            LOGS.write_text(found.compose("ps", "--all") + found.compose("logs", "--no-color", "--timestamps"))
+            sys.stderr.write(f"what the services have said is in {LOGS}\n")
             raise
         finally:
             found.compose("down", "--volumes", "--timeout", "20")

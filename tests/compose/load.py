@@ -8,6 +8,7 @@ from typing import TypeVar
 from uuid import UUID, uuid4
 
 from corral.cli.demo_tasks import examples_folder
+from corral.cli.flow_files import read_flow
 from corral.client import Corral
 from corral.client.errors import TaskAlreadyTerminal, Unreachable
 from corral.contract.cancellation import CancellationOutcome
@@ -119,8 +120,10 @@ class Load:
                 wish.view = self._answer(lambda client, view=wish.view: client.get(view.task_id)) or wish.view
 
     def _submit(self, client: Corral, wish: Wish) -> TaskDetail:
+        flow = read_flow(examples_folder() / f"{wish.example}.yaml")
         return client.submit(
-            examples_folder() / f"{wish.example}.yaml",
+            flow.source,
+            files=flow.files,
             batch_id=self.batch_id,
             max_attempts=MAX_ATTEMPTS,
             idempotency_key=wish.key,

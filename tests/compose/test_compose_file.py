@@ -8,7 +8,7 @@ import yaml
 
 from tests.compose.__main__ import KILLED
 from tests.compose.cluster import ROOT
-from tests.deploy.settings import is_setting
+from tests.deploy.settings import is_setting, names_secret
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -67,7 +67,7 @@ def test_a_secret_is_named_by_its_file_and_a_variable_is_one_that_there_is(name:
     assert [
         variable for variable in environment if re.search(r"PASSWORD$|TOKEN$|USERS$|DATABASE_URL$|REDIS_URL$", variable)
     ] == []
-    files = {value for variable, value in environment.items() if variable.endswith("_FILE")}
+    files = {value for variable, value in environment.items() if names_secret(variable)}
     assert all(str(file).startswith("/run/secrets/") for file in files)
     assert [variable for variable in environment if variable.startswith("CORRAL_") and not is_setting(variable)] == []
 

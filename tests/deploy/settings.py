@@ -10,8 +10,12 @@ from workers.host.settings import HostSettings
 
 def is_setting(variable: str) -> bool:
     """Whether the variable is read, or is the name of a file with a secret that is read."""
-    fields = _fields()
-    return variable in fields or ("SecretStr" in str(fields.get(variable.removesuffix("_FILE"), "")))
+    return variable in _fields() or names_secret(variable)
+
+
+def names_secret(variable: str) -> bool:
+    """Whether the variable names the file with a secret that is read."""
+    return variable.endswith("_FILE") and "SecretStr" in str(_fields().get(variable.removesuffix("_FILE")))
 
 
 def _fields() -> dict[str, object]:

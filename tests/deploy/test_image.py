@@ -32,7 +32,11 @@ def test_the_image_has_what_runs_and_no_tools():
 
 def test_the_image_runs_as_a_user_with_a_number():
     lines = (ROOT / "Dockerfile").read_text().splitlines()
-    assert [line.split()[1] for line in lines if line.startswith("FROM ")] == ["python:3.13-slim"] * 2
+    assert [line.split()[1] for line in lines if line.startswith("FROM ")] == [
+        "python:3.13-slim",
+        "libraries",
+        "python:3.13-slim",
+    ]
     assert [line for line in lines if line.startswith("USER ")] == ["USER 10001:10001"]
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from corral.cli.app import app as command_line
-from tests.deploy.settings import is_setting
+from tests.deploy.settings import is_setting, names_secret
 
 ROOT = Path(__file__).parents[2]
 Manifest = dict[str, Any]
@@ -82,7 +82,7 @@ def test_what_a_pod_names_is_there(workload: Manifest):
         assert {mount["name"] for mount in container["volumeMounts"]} <= set(volumes)
         variables = _variables(container)
         assert [variable for variable in variables if not is_setting(variable)] == []
-        files = {str(value) for variable, value in variables.items() if variable.endswith("_FILE")}
+        files = {str(value) for variable, value in variables.items() if names_secret(variable)}
         assert files <= secrets
     for volume in volumes.values():
         if "persistentVolumeClaim" in volume:
