@@ -65,6 +65,8 @@ class PanelRevokes:
             log.warning("revokes.remembered", count=len(ids), error=f"{type(error).__name__}: {error}")
             _remember(panel, ids)
             return ids, f"the database does not answer, {len(ids)} ids flagged as revoked until it does"
+        if revoked.cancelled or revoked.kept:
+            log.info("revokes.heard", cancelled=len(revoked.cancelled), kept=len(revoked.kept))
         ours = {one for one in ids if one not in revoked.unknown}
         return ours, f"device tasks {', '.join(sorted(ours)) or 'none'} cancelled"
 
