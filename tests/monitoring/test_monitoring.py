@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import promql_parser
 import pytest
 import yaml
 
@@ -83,9 +84,8 @@ def test_dashboard_and_alerts_ask_for_rows_that_there_are(by_series: dict[str, K
 
 
 def test_the_expressions_are_prometheus_language() -> None:
-    promql = pytest.importorskip("promql_parser")
     for expression in expressions():
-        promql.parse(expression)
+        promql_parser.parse(expression)
 
 
 def test_expressions_group_by_labels_that_their_metrics_have(by_series: dict[str, Known]) -> None:
