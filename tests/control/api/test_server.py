@@ -4,11 +4,10 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import httpx
 import pytest
@@ -19,13 +18,27 @@ from control.operations.plane import Plane
 from corral.contract.identifiers import uuid7
 from corral.stack.ports import free_port
 from tests.control.api.calls import JOIN_TOKEN, CallingHost, raw_claim, raw_heartbeat, until
+from tests.forked import ForkedProcess, run_corral
 
 LIMIT_SECONDS = 30.0
 
 
+@dataclass(frozen=True)
+class Served:
+    """An API that is ready, as a process of its own."""
+
+    process: ForkedProcess
+    address: tuple[str, int]
+    log: Path
+
+    def client(self) -> httpx.Client:
+        host, port = self.address
+        return httpx.Client(base_url=f"http://{host}:{port}", timeout=LIMIT_SECONDS)
+
+
 @pytest.fixture
-def process(settings: Settings, plane: Plane) -> Iterator["subprocess.Popen[bytes]"]:
-    code = "from corral.cli.parts import api; api()"
+def served(settings: Settings, plane: Plane, tmp_path: Path) -> Iterator[Served]:
+    port, log = free_port(), tmp_path / "log"
     environment = {
         **os.environ,
         "CORRAL_DATABASE_URL": settings.database_url.get_secret_value(),
@@ -34,12 +47,14 @@ def process(settings: Settings, plane: Plane) -> Iterator["subprocess.Popen[byte
         "CORRAL_JOIN_TOKEN": JOIN_TOKEN,
         "CORRAL_LOG_FORMAT": "json",
         "CORRAL_LOG_LEVEL": "debug",
-        "CORRAL_PORT": str(free_port()),
+        "CORRAL_PORT": str(port),
     }
-    with subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE) as running:
-        running.port = int(environment["CORRAL_PORT"])  # type: ignore[attr-defined]
-        yield running
-        running.kill()
+    served = Served(ForkedProcess(run_corral, "api", env=environment, log=log), ("127.0.0.1", port), log)
+    with served.client() as api:
+        until(lambda: answers(api))
+    yield served
+    served.process.kill()
+    served.process.wait(LIMIT_SECONDS)
 
 
 def answers(api: httpx.Client) -> bool:
@@ -49,39 +64,34 @@ def answers(api: httpx.Client) -> bool:
         return False
 
 
-def test_a_sigterm_answers_held_claims_and_ends_in_order(process: "subprocess.Popen[bytes]"):
-    address = ("127.0.0.1", process.port)  # type: ignore[attr-defined]
-    with httpx.Client(base_url=f"http://{address[0]}:{address[1]}", timeout=LIMIT_SECONDS) as api:
-        until(lambda: answers(api))
+def test_a_sigterm_answers_held_claims_and_ends_in_order(served: Served):
+    with served.client() as api:
         host = CallingHost.enrol(api)
-    with socket.create_connection(address, timeout=LIMIT_SECONDS) as held:
+    with socket.create_connection(served.address, timeout=LIMIT_SECONDS) as held:
         held.sendall(raw_claim(host))
         # One request after the other on a second connection: the claim before it has been taken in.
-        with httpx.Client(base_url=f"http://{address[0]}:{address[1]}", timeout=LIMIT_SECONDS) as api:
+        with served.client() as api:
             assert api.get("/healthz").status_code == 200
-        process.send_signal(signal.SIGTERM)
+        served.process.send_signal(signal.SIGTERM)
         answer = held.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 200")
     assert b'"assignment":null' in answer
-    _, errors = process.communicate(timeout=LIMIT_SECONDS)
-    assert process.returncode == 0, errors.decode()
-    lines = errors.decode().splitlines()
+    assert served.process.wait(LIMIT_SECONDS) == 0, served.log.read_text()
+    lines = served.log.read_text().splitlines()
     (claim,) = (line for line in lines if '"event": "request"' in line and "/claim" in line)
     assert re.search(r'"actor": "host:[0-9a-f-]{36}"', claim)
     assert '"route": "/internal/v1/hosts/{host_id}/claim"' in claim
     assert not any("Traceback" in line for line in lines)
 
 
-def test_a_dead_life_whose_heartbeat_waited_for_a_frozen_api_takes_no_place(process: "subprocess.Popen[bytes]"):
-    address = ("127.0.0.1", process.port)  # type: ignore[attr-defined]
-    with httpx.Client(base_url=f"http://{address[0]}:{address[1]}", timeout=LIMIT_SECONDS) as api:
-        until(lambda: answers(api))
+def test_a_dead_life_whose_heartbeat_waited_for_a_frozen_api_takes_no_place(served: Served):
+    with served.client() as api:
         host = CallingHost.enrol(api)
-        process.send_signal(signal.SIGSTOP)
+        served.process.send_signal(signal.SIGSTOP)
         for _ in range(8):
-            with socket.create_connection(address, timeout=LIMIT_SECONDS) as dead:
+            with socket.create_connection(served.address, timeout=LIMIT_SECONDS) as dead:
                 dead.sendall(raw_heartbeat(replace(host, incarnation=uuid7())))
-        process.send_signal(signal.SIGCONT)
+        served.process.send_signal(signal.SIGCONT)
         assert [host.beat().status_code for _ in range(5)] == [200] * 5
 
 

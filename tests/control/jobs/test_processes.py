@@ -1,57 +1,53 @@
 """The worker and beat as processes of their own, which die and come back, and a Valkey that restarts under them."""
 
 import json
+import os
 import signal
-import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import psycopg
 import pytest
 import redis
 
-from control.store.job_runs import Lock
-from corral.stack.valkey import EmbeddedValkey
-
-#: A lease of two seconds: every sweep runs each second, or each two.
-JOBS = """
-import sys
-from pathlib import Path
-from corral.logs import configure_logs
+from control.jobs.beat import run_beat
 from control.jobs.worker import run_jobs
 from control.operations.plane import Timing
-configure_logs(log_format="json", log_level="info")
-database_url, redis_url, folder = sys.argv[1:]
-timing = Timing(lease_seconds=2, claim_limit_seconds=60)
-sys.exit(run_jobs(database_url=database_url, redis_url=redis_url, artifacts_folder=Path(folder), timing=timing))
-"""
-BEAT = """
-import sys
+from control.store.job_runs import Lock
 from corral.logs import configure_logs
-from control.jobs.beat import run_beat
-from control.operations.plane import Timing
-configure_logs(log_format="json", log_level="info")
-sys.exit(run_beat(redis_url=sys.argv[1], timing=Timing(lease_seconds=2)))
-"""
+from corral.stack.valkey import EmbeddedValkey
+from tests.forked import ForkedProcess
+
+#: Every sweep runs each second, or each two.
+LEASE_SECONDS = 2
+
+
+def run_program(name: str, *, database_url: str, redis_url: str, folder: Path) -> int:
+    """What `corral jobs` or `corral beat` runs, with a short lease; a warning ends it."""
+    warnings.simplefilter("error")
+    # The tests may run as root, and Celery then advises against it.
+    warnings.filterwarnings("ignore", message="You're running the worker")
+    configure_logs(log_format="json", log_level="info")
+    if name == "beat":
+        return run_beat(redis_url=redis_url, timing=Timing(lease_seconds=LEASE_SECONDS))
+    timing = Timing(lease_seconds=LEASE_SECONDS, claim_limit_seconds=60)
+    return run_jobs(database_url=database_url, redis_url=redis_url, artifacts_folder=folder, timing=timing)
 
 
 class Processes:
     """Starts the two programs, and keeps what they wrote."""
 
     def __init__(self, database_url: str, redis_url: str, folder: Path) -> None:
-        self._arguments = {"jobs": [database_url, redis_url, str(folder)], "beat": [redis_url]}
-        self._code = {"jobs": JOBS, "beat": BEAT}
+        self._run = partial(run_program, database_url=database_url, redis_url=redis_url, folder=folder)
         self._log = folder / "log"
-        self.started: list[subprocess.Popen[bytes]] = []
+        self.started: list[ForkedProcess] = []
 
-    def start(self, name: str) -> subprocess.Popen[bytes]:
-        with self._log.open("ab") as log:
-            # The tests may run as root, and Celery then advises against it.
-            warnings = ["-W", "error", "-W", "ignore:You're running the worker"]
-            command = [sys.executable, *warnings, "-c", self._code[name], *self._arguments[name]]
-            self.started.append(subprocess.Popen(command, stdout=log, stderr=log))
+    def start(self, name: str) -> ForkedProcess:
+        self.started.append(ForkedProcess(self._run, name, env=os.environ, log=self._log))
         return self.started[-1]
 
     def events(self) -> set[str]:
