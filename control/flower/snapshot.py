@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from control.flower.events import CeleryEvent, WorkerName, celery_event, live_task, received
 from control.flower.workers import RollCall
-from control.operations.fleet_workers import QUEUE_WORKER, WorkerView, queued_tasks
+from control.operations.fleet_workers import QUEUE_WORKER, WorkerView, fleet_as_workers, queued_tasks
 from control.operations.plane import Plane
 from control.store.event_feed import FeedEvent
 
@@ -48,7 +48,7 @@ def snapshot(plane: Plane, roll_call: RollCall) -> list[CeleryEvent]:
     told = roll_call.all_who_are_known()
     waiting = reversed(queued_tasks(plane, limit=MOST_QUEUED))
     queued = [event for task in waiting for event in live_task(task, QUEUE_WORKER)]
-    return [*told, *queued, *(event for worker in roll_call.fleet for event in _tasks_of(worker))]
+    return [*told, *queued, *(event for worker in fleet_as_workers(plane) for event in _tasks_of(worker))]
 
 
 def ended_again(ends: list[FeedEvent], worker_name: WorkerName) -> list[CeleryEvent]:

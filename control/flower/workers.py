@@ -13,7 +13,7 @@ from control.operations.fleet_workers import (
     REAPER_WORKER,
     FinishedCounts,
     WorkerView,
-    fleet_as_workers,
+    hosts_as_workers,
     worker_names,
 )
 from control.operations.plane import Plane
@@ -34,13 +34,14 @@ class RollCall:
         self._finished = FinishedCounts()
         self._names: dict[UUID, str] = {}
         self._online: frozenset[str] = frozenset()
-        self.fleet: list[WorkerView] = []
+        self._away: list[str] = []
 
     def look(self) -> list[CeleryEvent]:
         """Look at the fleet: who left, who came, and then a heartbeat of each that is there."""
-        self.fleet = fleet_as_workers(self._plane, finished=self._finished)
-        self._names = {worker.host_id: worker.name for worker in self.fleet}
-        there = {worker.name: _vitals(worker) for worker in self.fleet if worker.is_online}
+        hosts = hosts_as_workers(self._plane, finished=self._finished)
+        self._names = {host.host_id: host.name for host in hosts}
+        self._away = [host.name for host in hosts if not host.is_online]
+        there = {host.name: _vitals(host) for host in hosts if host.is_online}
         there |= {name: _system_vitals() for name in _SYSTEM}
         left = self._online - set(there)
         came = set(there) - self._online
@@ -55,12 +56,11 @@ class RollCall:
         """The same for whoever has not heard of it yet, or missed some of it."""
         self._online = frozenset()
         told = self.look()
-        away = [worker.name for worker in self.fleet if not worker.is_online]
-        return [*(_worker("worker-offline", name, {}) for name in away), *told]
+        return [*(_worker("worker-offline", name, {}) for name in self._away), *told]
 
     def knows(self, host_ids: Iterable[UUID]) -> bool:
-        """Whether the last look has seen all of these hosts online."""
-        return all(self._names.get(host_id) in self._online for host_id in host_ids)
+        """Whether there was a look, and the last one has seen all of these hosts online."""
+        return bool(self._online) and all(self._names.get(host_id) in self._online for host_id in host_ids)
 
     def learn_names(self, host_ids: Iterable[UUID]) -> None:
         """Ask for the names of hosts that are gone, too, and that something is yet to be told of."""
@@ -82,8 +82,8 @@ def _worker(event_type: str, name: str, vitals: Mapping[str, Any]) -> CeleryEven
     return _celery_events.Event(event_type, hostname=name, freq=HEARTBEAT_SECONDS, sw_ident="corral", **vitals)
 
 
-def _vitals(worker: WorkerView) -> dict[str, Any]:
-    return {"active": len(worker.running), "processed": worker.finished, "sw_ver": worker.version}
+def _vitals(host: WorkerView) -> dict[str, Any]:
+    return {"active": host.active, "processed": host.finished, "sw_ver": host.version}
 
 
 def _system_vitals() -> dict[str, Any]:

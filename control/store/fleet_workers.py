@@ -29,7 +29,8 @@ def hosts_as_workers(tx: Transaction, *, seen_within_seconds: float, limit: int)
         f"""
         SELECT host.host_id, host.name, host.has_plain_name, host.is_online, host.is_draining, host.version,
                host.labels,
-               (SELECT count(*) FROM devices WHERE devices.host_id = host.host_id AND state <> 'absent') AS devices
+               (SELECT count(*) FROM devices WHERE devices.host_id = host.host_id AND state <> 'absent') AS devices,
+               (SELECT count(*) FROM leases WHERE leases.host_id = host.host_id) AS active
         FROM ({_NAMED}) AS host
         WHERE host.revoked_at IS NULL
             AND (host.is_online OR host.last_seen_at > corral_now() - make_interval(secs => :seconds))

@@ -6,6 +6,7 @@ from control.operations.fleet_workers import (
     QUEUE_WORKER,
     FinishedCounts,
     fleet_as_workers,
+    hosts_as_workers,
     queued_tasks,
     worker_names,
 )
@@ -33,6 +34,8 @@ def test_a_host_is_a_worker_with_what_runs_and_what_is_assigned(fleet: Fleet):
     assert begun.cancel_requested_at is not None
     assert [task.task_id for task in worker.assigned] == [assigned]
     assert "secret" not in repr(worker)
+    (host_alone,) = hosts_as_workers(fleet.plane)
+    assert (host_alone.name, host_alone.active, worker.active, host_alone.running) == ("bench-7", 1, 1, ())
 
 
 def test_runs_that_have_ended_are_counted_once_in_a_while(fleet: Fleet):
