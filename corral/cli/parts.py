@@ -202,7 +202,7 @@ def _traced(service: str) -> Generator[None]:
     try:
         configure_traces(service)
     except TracesNotPossible as trouble:
-        raise CommandFailed(str(trouble)) from trouble
+        raise WrongUsage(str(trouble)) from trouble
     try:
         yield
     finally:

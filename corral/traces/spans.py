@@ -59,6 +59,9 @@ class Span:
     def fail(self, why: str | None) -> None:
         """It has failed: `why` is a code or another fixed word, never a message."""
 
+    def excuse(self, why: str) -> None:
+        """The error that passes by is no failure, only how it ended: `why` is said of it."""
+
     def link(self, traceparent: str | None) -> None:
         """A caller's own span, as its header says, has to do with this one. What cannot be read is ignored."""
 
@@ -95,7 +98,7 @@ class _LiveSpan(Span):
     ) -> None:
         if self._previous:
             _around.reset(self._previous)
-        if kind is not None:
+        if kind is not None and "ended_by" not in self._attributes:
             self._failure = self._failure or kind.__name__
         ended_ns = self._now_ns()
         if self._place:
@@ -114,6 +117,9 @@ class _LiveSpan(Span):
 
     def fail(self, why: str | None) -> None:
         self._failure = why or "failed"
+
+    def excuse(self, why: str) -> None:
+        self._attributes["ended_by"] = why
 
     def link(self, traceparent: str | None) -> None:
         self._link = parsed_traceparent(traceparent)

@@ -95,6 +95,9 @@ class WorkflowRunner:
             except StepFailed as failed:
                 traced.fail(failed.code)
                 raise
+            except Interrupted:
+                traced.excuse("stop")
+                raise
 
     async def _run_command(self, command: Command, number: int) -> None:
         if isinstance(command, HoldingCommand):

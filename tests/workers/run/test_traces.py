@@ -4,10 +4,11 @@ from corral.contract.identifiers import uuid7
 from corral.traces.ids import root_of
 from corral.traces.spans import span
 from tests.trace_collector import recorded_spans
-from tests.workers.run.far_side import FarDevice
+from tests.workers.run.far_side import FarDevice, StopSwitch, run
 from tests.workers.run.test_goals import FINISH, TAP, TAPS, Pursuit, answer
 from workers.agent.model.interface import ModelErrorCode, ModelFailed
 from workers.device.outcome import ErrorCode, Failed
+from workers.run.stop import CANCELLATION_REASON
 
 pytestmark = pytest.mark.anyio
 
@@ -43,6 +44,20 @@ async def test_what_a_model_or_a_tool_fails_with_is_told_by_its_code(tmp_path):
     failed = [(one.name, one.failure) for one in spans if one.failure]
     assert ("model request", "llm_refused") in failed
     assert SECRET not in repr(spans)
+
+
+async def test_a_step_that_a_stop_cuts_short_has_not_failed():
+    switch = StopSwitch(CANCELLATION_REASON)
+    device = FarDevice()
+    device.on_look = switch.press
+    with recorded_spans() as spans, span("attempt", uuid7()):
+        ended = await run("- retry: {maxRetries: 1, commands: [assertVisible: Nowhere]}", device, switch=switch)
+    assert ended.status == "cancelled"
+    assert [(one.name, one.failure, one.attributes.get("ended_by")) for one in spans] == [
+        ("step assertVisible", None, "stop"),
+        ("step retry", None, "stop"),
+        ("attempt", None, None),
+    ]
 
 
 async def test_steps_of_a_flow_that_an_agent_runs_stand_below_its_tool(tmp_path):
