@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskDetail, TaskSubmission
 from corral.stack.plane import create_first_key
 from corral.stack.ports import LOOPBACK, free_port
+from corral.stack.process import spawn
 from tests.forked import ForkedProcess, run_corral
 from workers.phone.phone import Phone
 
@@ -62,11 +65,22 @@ class Program:
     arguments: tuple[str, ...]
     env: dict[str, str]
     log: Path
-    process: ForkedProcess | None = None
+    #: Where the code lies that it runs; ours, where nothing is said.
+    code: Path | None = None
+    process: "ForkedProcess | subprocess.Popen[bytes] | None" = None
 
     def start(self, **more: str) -> None:
         env = {**os.environ, "NO_COLOR": "1", **self.env, **more}
-        self.process = ForkedProcess(run_corral, *self.arguments, env=env, log=self.log)
+        if self.code is None:
+            self.process = ForkedProcess(run_corral, *self.arguments, env=env, log=self.log)
+        else:
+            self.process = spawn(
+                [sys.executable, "-m", "corral", *self.arguments],
+                log_file=self.log,
+                dies_with=signal.SIGKILL,
+                env={**env, "PYTHONPATH": str(self.code)},
+                cwd=self.code,
+            )
 
     @property
     def is_running(self) -> bool:
