@@ -31,7 +31,7 @@ CONNECT_RETRIES = 1
 INSPECT_LIMIT_SECONDS = 1.0
 #: What has been offline this long is no longer listed.
 FORGET_WORKERS_SECONDS = 24 * 3600
-COLUMNS = "name,kwargs,uuid,state,received,started,runtime,worker"
+COLUMNS = "name,uuid,state,received,runtime,worker,kwargs"
 
 
 class CannotListen(Exception):

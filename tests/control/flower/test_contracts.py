@@ -23,9 +23,9 @@ NOW = datetime.now(tz=UTC).timestamp()  # noqa: TID251 - Celery judges by the wa
 def test_the_version_is_one_that_was_looked_at(package: str):
     assert version(package).startswith(f"{LOOKED_AT[package]}."), (
         f"{package} {version(package)} is here; Corral uses interfaces of {package} {LOOKED_AT[package]} that are not "
-        "documented. Run tests/control/flower, tests/control/jobs and tests/journeys/test_flower.py; look in its "
-        "changes and sources for each interface that tests/control/flower/test_contracts*.py list; then raise "
-        "LOOKED_AT here and the pin in pyproject.toml"
+        "documented. Run tests/control/flower and tests/control/jobs; look in its changes and sources for each "
+        "interface that tests/control/flower/test_contracts*.py list; then raise LOOKED_AT here and the pin in "
+        "pyproject.toml"
     )
 
 
