@@ -157,7 +157,7 @@ def _shown(
     kind: TaskKind, name: str | None, labels: Mapping[str, str] | None, created_by: str | None, serial: str | None
 ) -> dict[str, Any]:
     """What is shown as the task's arguments. What it runs with stays out: a flow types passwords."""
-    device = {"device": serial} if serial else {}
+    device = {"serial": serial} if serial else {}
     return {"name": name, "kind": kind.value, "labels": dict(labels or {}), "created_by": created_by, **device}
 
 

@@ -81,7 +81,7 @@ class Leader:
             for duty in self._duties:
                 self._see_to(duty)
         except SQLAlchemyError as trouble:
-            self._pause("postgres", trouble)
+            self._pause("postgres", getattr(trouble, "orig", None) or trouble)
         except (NobodyTold, OperationalError) as trouble:
             self._pause("redis", trouble)
 
@@ -159,7 +159,7 @@ class Leader:
     def _reconcile(self) -> None:
         reconcile_revokes(self._app, self._plane, keeps_unknown=self._results_app is not None)
 
-    def _pause(self, what: str, trouble: Exception) -> None:
+    def _pause(self, what: str, trouble: BaseException) -> None:
         self._outages.begin(what, trouble)
         self._not_before = self._clock() + PAUSE_SECONDS
         if not self._leadership.is_held:

@@ -47,7 +47,7 @@ class PidboxListener:
         is_leader: whether this replica is the one that answers what is asked.
         name: under which it replies to revokes, and which no worker has.
         keeps_unknown: whether the front door is open, so that a revoked id may become a task later.
-        on_flower: called, often, when a Flower has connected and wants to know what there is.
+        on_flower: called, often, when a Flower has connected and wants to know what there is, or may have.
     """
 
     def __init__(
@@ -123,6 +123,8 @@ class PidboxListener:
         if not self._is_connected:
             self._is_connected = True
             log.info("pidbox.connected", name=self._name)
+            # Nobody knows who has asked while nothing was heard: after an outage, Flower is often back first.
+            self._on_flower()
         try:
             self._answer(Command.read(body))
         except UnreadableCommand as trouble:

@@ -15,10 +15,10 @@ class Outages:
         self._clock = clock
         self._began_at: dict[str, float] = {}
 
-    def begin(self, what: str, trouble: Exception) -> None:
+    def begin(self, what: str, trouble: BaseException) -> None:
         if what not in self._began_at:
             self._began_at[what] = self._clock()
-            log.warning("bridge.outage", of=what, error=str(trouble))
+            log.warning("bridge.outage", of=what, error=str(trouble).strip())
 
     def end(self, what: str) -> None:
         began_at = self._began_at.pop(what, None)

@@ -22,25 +22,37 @@ MOST_QUEUED = 5_000
 class Requests:
     """Consumers ask from another thread, and a crowd of them is answered by one snapshot."""
 
-    #: A consumer that asks in between waits for so long at most.
+    #: A consumer asks a moment before it has subscribed, and would miss an answer that is quicker than that.
+    ANSWERED_AFTER_SECONDS = 0.3
+    #: Who asks in between waits for so long at most.
     APART_SECONDS = 1.0
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._asked = threading.Event()
+        self._lock = threading.Lock()
+        self._asked_at = 0.0
+        self._due_at: float | None = None
         self._not_before = 0.0
 
     def ask(self) -> None:
-        self._asked.set()
+        """Have a snapshot taken soon."""
+        with self._lock:
+            self._asked_at = self._clock()
+            if self._due_at is None:
+                self._due_at = self._earliest()
 
     def take(self) -> bool:
-        """Whether a snapshot is due. Whoever asks from now on gets another."""
-        if not self._asked.is_set() or self._clock() < self._not_before:
-            return False
-        # First: a snapshot that begins after this shows what they asked for.
-        self._asked.clear()
-        self._not_before = self._clock() + self.APART_SECONDS
-        return True
+        """Whether a snapshot is due. Whoever asks from now on, or has asked just now, gets another."""
+        with self._lock:
+            now = self._clock()
+            if self._due_at is None or now < self._due_at:
+                return False
+            self._not_before = now + self.APART_SECONDS
+            self._due_at = self._earliest() if now < self._asked_at + self.ANSWERED_AFTER_SECONDS else None
+            return True
+
+    def _earliest(self) -> float:
+        return max(self._asked_at + self.ANSWERED_AFTER_SECONDS, self._not_before)
 
 
 def snapshot(plane: Plane, roll_call: RollCall) -> list[CeleryEvent]:

@@ -89,7 +89,7 @@ def test_consumers_put_events_in_the_order_of_arrival_and_shift_no_time():
 def test_a_task_is_shown_by_what_describes_it_alone():
     said = told(replace(EVENT, kind=TaskEventKind.ASSIGNED, host_id=HOST, serial="PHONE1"))
     assert said is not None
-    shown = {"name": "Sign in", "kind": "flow", "labels": {"team": "shop"}, "created_by": "key:ci", "device": "PHONE1"}
+    shown = {"name": "Sign in", "kind": "flow", "labels": {"team": "shop"}, "created_by": "key:ci", "serial": "PHONE1"}
     assert (said["args"], said["kwargs"]) == ("()", repr(shown))
 
 

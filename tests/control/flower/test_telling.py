@@ -280,15 +280,31 @@ def _write_events(fleet: Fleet, task_id: UUID, how_many: int) -> None:
         )
 
 
-def test_a_crowd_that_asks_is_answered_by_one_snapshot_and_who_asks_soon_after_by_the_next():
+def test_a_crowd_that_asks_is_answered_by_one_snapshot_when_all_of_it_has_subscribed():
     now = 100.0
     requests = Requests(clock=lambda: now)
     assert not requests.take()
     for _ in range(300):
         requests.ask()
+    assert not requests.take()
+    now += Requests.ANSWERED_AFTER_SECONDS
     assert requests.take()
     assert not requests.take()
     requests.ask()
+    now += Requests.ANSWERED_AFTER_SECONDS
     assert not requests.take()
+    now += Requests.APART_SECONDS
+    assert requests.take()
+
+
+def test_consumers_that_ask_all_the_time_put_nobody_off():
+    now = 100.0
+    requests = Requests(clock=lambda: now)
+    answered = 0
+    for _ in range(100):
+        requests.ask()
+        now += 0.1
+        answered += requests.take()
+    assert answered == pytest.approx(10, abs=1)
     now += Requests.APART_SECONDS
     assert requests.take()
