@@ -112,7 +112,7 @@ class Assignment(Tolerant):
     )
     lease_remaining_ms: int
     lease_seconds: float
-    cancel_requested: bool
+    cancel_requested: bool = False
     device_serial: str
     kind: TaskKind
     name: str | None = None

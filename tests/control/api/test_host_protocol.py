@@ -4,6 +4,8 @@ from typing import Any
 
 import httpx
 
+from control.operations.reap import reap_expired_leases
+from corral.contract.host_protocol import Assignment
 from tests.control.api.calls import CallingHost, problem
 from tests.control.fleet import Fleet
 
@@ -69,6 +71,34 @@ def test_a_cancel_is_in_every_renewal_until_the_task_has_ended(api: httpx.Client
     assert (story["outcome"], story["stopped_by"], story["confirmed"]) == ("cancelled", "step_boundary", True)
     assert story["delivered_at"]
     assert story["seen_at"]
+
+
+def deaf_to_a_cancel(api: httpx.Client, fleet: Fleet, user: dict[str, str]) -> tuple[CallingHost, Assignment]:
+    """A host of before there were cancels: it renews without a word of them, and reads none in the answers."""
+    host, assignment = claimed(api, fleet)
+    assert api.post(f"/v1/tasks/{assignment['task_id']}/cancel", headers=user).status_code == 202
+    assert host.renew(assignment["lease_id"]).json()["status"] == "renewed"
+    return host, Assignment.model_validate(assignment)
+
+
+def test_a_host_that_knows_no_cancel_ends_its_task_as_it_would(api: httpx.Client, fleet: Fleet, user: dict[str, str]):
+    host, assignment = deaf_to_a_cancel(api, fleet, user)
+    assert host.report(str(assignment.lease_id), "done").json()["task_status"] == "done"
+    story = api.get(f"/v1/tasks/{assignment.task_id}", headers=user).json()["cancellation"]
+    assert (story["outcome"], story["seen_at"]) == ("too_late", None)
+    assert story["delivered_at"]
+
+
+def test_the_task_of_a_host_that_knows_no_cancel_and_died_is_cancelled(
+    api: httpx.Client, fleet: Fleet, user: dict[str, str]
+):
+    host, assignment = deaf_to_a_cancel(api, fleet, user)
+    fleet.expire(assignment)
+    assert reap_expired_leases(fleet.plane) == 1
+    problem(host.report(str(assignment.lease_id), "done"), 409, "stale_lease")
+    shown = api.get(f"/v1/tasks/{assignment.task_id}", headers=user).json()
+    assert (shown["status"], shown["attempt"]) == ("cancelled", 1)
+    assert (shown["cancellation"]["stopped_by"], shown["cancellation"]["confirmed"]) == ("reaper", False)
 
 
 def test_a_former_life_of_a_host_is_told_so(api: httpx.Client):

@@ -90,6 +90,8 @@ class FarSide:
         self.always: dict[str, Any] = {}
         #: False for a control plane of the version that renewed each lease alone.
         self.renews_together = True
+        #: False for one of before there were cancels: no reply names them, and what came later is not found.
+        self.knows_cancels = True
         self.other_leases: list[str] = []
         self.on_call: Callable[[Call], None] = lambda _call: None
         self._ordered: dict[str, list[Any]] = defaultdict(list)
@@ -194,12 +196,16 @@ class FarSide:
             return bool(await reader.read(1))
         if isinstance(fault, Page):
             return await _write(writer, fault.status, fault.body, fault.headers)
-        status, reply = await getattr(self, f"_{route}")(call, reader)
+        if not self.knows_cancels and route in {"renew_all", "artifact"}:
+            status, reply = problem(404, "route_not_found")
+        else:
+            status, reply = await getattr(self, f"_{route}")(call, reader)
         self.on_call(call)
         if fault is Lost or self.is_away:
             return False
         kind = "application/json" if status < 400 else "application/problem+json"
-        return await _write(writer, status, json.dumps(reply), (("content-type", kind),))
+        text = json.dumps(reply if self.knows_cancels else _without_cancels(reply))
+        return await _write(writer, status, text, (("content-type", kind),))
 
     # The calls
 
@@ -375,6 +381,12 @@ def renewal(lease: Lease, lease_seconds: float, renew_after_ms: int) -> dict[str
         "renew_after_ms": renew_after_ms,
         "cancel_requested": lease.cancel_requested,
     }
+
+
+def _without_cancels(reply: dict[str, Any]) -> dict[str, Any]:
+    """The reply as it was before there were cancels, and claims for several devices."""
+    kept = {name: value for name, value in reply.items() if name not in {"cancel_requested", "further_assignments"}}
+    return {name: _without_cancels(value) if isinstance(value, dict) else value for name, value in kept.items()}
 
 
 def problem(status: int, code: str, **context: Any) -> tuple[int, dict[str, Any]]:

@@ -11,6 +11,7 @@ import pytest
 
 from corral.contract.fleet import DeviceState
 from corral.contract.host_protocol import TerminalResultRequest
+from corral.contract.tasks import Progress
 from tests.workers.host.far_side import Dropped, Lost, Page, problem, until
 from tests.workers.host.scripted import ScriptedFleet
 from workers.assignment import reporter
@@ -57,6 +58,29 @@ async def test_a_repeated_claim_carries_a_cancel_that_came_meanwhile(bench, far_
     await until(lambda: far_side.leases and bench.report_of(task_id))
     assert bench.execution.begun == []
     assert bench.report_of(task_id)["stopped_by"] == "before_start"
+
+
+async def test_under_a_control_plane_that_knows_no_cancel_tasks_run_to_their_end(bench, far_side):
+    async def script(_assignment, *, on_artifact, on_progress, **_):
+        await on_artifact("shot.png", b"png", "image/png")
+        on_progress(Progress(step=1, text="looks"))
+        await bench.execution.finish.wait()
+        return AssignmentExecutionResult(status="done")
+
+    bench.execution.script = script
+    far_side.knows_cancels = False
+    bench.start()
+    task_id = far_side.submit("A")
+    await until(lambda: bench.execution.begun)
+    far_side.cancel(task_id)
+    lease = far_side.lease_of(task_id)
+    await until(lambda: len(far_side.made("renew")) > 3 and 1 in far_side.steps_told(task_id))
+    bench.execution.finish.set()
+    await until(lambda: bench.report_of(task_id))
+    assert bench.report_of(task_id)["status"] == "done"
+    assert (lease.seen_at, far_side.expired) == (None, [])
+    second = far_side.submit("A")
+    await until(lambda: len(bench.execution.settled) == 2 and bench.report_of(second))
 
 
 async def test_only_ready_and_free_devices_are_offered(bench, far_side):
