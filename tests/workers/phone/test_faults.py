@@ -154,7 +154,7 @@ def test_faults_are_ordered_listed_and_taken_back_over_adb(connected):
 
 
 def test_the_link_is_changed_over_adb_and_comes_back_by_itself(connected):
-    connected.run("shell", "corral-fault link unauthorized --for-ms 400")
+    connected.run("shell", "corral-fault link unauthorized --for-ms 2000")
     until(lambda: connected.is_in_state("unauthorized"))
     until(lambda: connected.is_in_state("device"))
 
