@@ -61,13 +61,13 @@ def front_door_app(redis_url: str, *, queue: str) -> CeleryApp:
     )
     # Celery's own tasks, which groups and chords are made of; without this the first use in a thread registers them.
     app.finalize()
-    # Left to itself, it would listen for the result of each message that is sent, and nobody here waits for one.
-    app.backend.on_task_call = _expect_nothing
+    # Left to itself, it would subscribe to the results of what it sends, and nobody here waits for one.
+    app.backend.result_consumer.consume_from = _expect_nothing
     return app
 
 
-def _expect_nothing(_producer: Any, _task_id: str) -> None:
-    """Called for each message that is sent."""
+def _expect_nothing(_task_id: str) -> None:
+    """Called for each message that is sent, and each member of a group."""
 
 
 def close_front_door_app(app: CeleryApp) -> None:

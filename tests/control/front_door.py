@@ -155,7 +155,8 @@ def worker_in_thread(plane: Plane, redis_url: str, door: FrontDoor | None) -> It
     app.conf.result_backend_thread_safe = True
     setup_worker_optimizations(app, "test@here")
     is_ready = threading.Event()
-    options = worker_options(nodename="test@here", concurrency=2, queues=[], door=door)
+    # One message after the other: what was sent last is taken in last.
+    options = worker_options(nodename="test@here", concurrency=1, queues=[], door=door)
     worker = WorkController(app=app, ready_callback=lambda _: is_ready.set(), **options)
     thread = threading.Thread(target=worker.start)
     thread.start()

@@ -225,6 +225,27 @@ def test_a_group_within_a_chain_holds_up_the_step_after_it(world):
     assert get(last) == {"is": "last"}
 
 
+def test_a_chord_with_a_chain_that_ends_in_a_group_gives_all_results_to_its_body(world, broker):
+    host = world.host()
+    branching = celery.chain(world.signature(), celery.group(world.signature(), world.signature()))
+    celery.chord([branching, world.signature()])(world.client.signature("own.sum", queue="own"))
+    for _ in range(4):
+        world.run(host, result={"ok": True})
+    with world.client.connection_for_read() as connection:
+        message = connection.SimpleQueue("own").get(block=False)
+    assert message.payload[0] == [[[{"ok": True}, {"ok": True}], {"ok": True}]]
+
+
+def test_what_is_sent_on_is_not_waited_for(world):
+    both = celery.group(world.signature(), world.signature())
+    world.send(options={"link": both, "link_error": both})
+    host = world.host()
+    for _ in range(3):
+        world.run(host)
+    consumer = world.answering.backend.result_consumer
+    assert (consumer.subscribed_to, consumer._pubsub) == (set(), None)
+
+
 def test_who_wants_no_result_gets_none_and_its_callbacks_all_the_same(world, broker):
     sent = world.send(options={"ignore_result": True, "link": world.client.signature("own.note", queue="own")})
     world.run(world.host(), result={"ok": True})
