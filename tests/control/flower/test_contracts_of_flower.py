@@ -37,7 +37,7 @@ def visit(look: Callable[[Any, httpx.AsyncClient], Coroutine[Any, Any, None]], *
 
     async def serve() -> None:
         usual = {"url_prefix": "", "inspect_timeout": 100.0, "basic_auth": [f"{USER}:{PASSWORD}"], "auth": ""}
-        usual |= {"read_only": False}
+        usual |= {"read_only": False, "debug": False, "natural_time": False, "tasks_columns": "name"}
         events = SimpleNamespace(state=SimpleNamespace(tasks={}, workers={}, counter={}))
         app = celery_app("redis://127.0.0.1:1/0", connect_retries=0)
         options_of_flower = SimpleNamespace(**(usual | options))
@@ -45,12 +45,14 @@ def visit(look: Callable[[Any, httpx.AsyncClient], Coroutine[Any, Any, None]], *
         flower.update_workers = lambda **_: None
         server, (listener,) = HTTPServer(flower), bind_sockets(0, "127.0.0.1")
         server.add_socket(listener)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}") as client:
-            await look(flower, client)
-        server.stop()
-        await server.close_all_connections()
-        flower.executor.shutdown()
-        app.close()
+        try:
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}") as client:
+                await look(flower, client)
+        finally:
+            server.stop()
+            await server.close_all_connections()
+            flower.executor.shutdown()
+            app.close()
 
     asyncio.run(serve())
 
