@@ -11,10 +11,9 @@ from corral.cli.failures import CommandFailed, WrongUsage
 from corral.cli.flow_files import read_text
 from corral.cli.help import Command, Group
 from corral.folder_lock import FolderInUse
-from corral.goal.errors import InvalidScript
-from corral.goal.script import Script, parse_script
 
 if TYPE_CHECKING:
+    from corral.goal.script import Script
     from workers.agent.subagents.remote_agent import RemoteAgent
 
 app = typer.Typer(cls=Group, help="Run an agent on a device of this machine.", no_args_is_help=True)
@@ -137,7 +136,10 @@ def acp(
     return 0
 
 
-def _script(path: str) -> Script:
+def _script(path: str) -> "Script":
+    from corral.goal.errors import InvalidScript
+    from corral.goal.script import parse_script
+
     try:
         return parse_script(read_text(Path(path), named=path))
     except InvalidScript as mistake:
