@@ -75,14 +75,17 @@ class Screen:
     async def _look_until(self, sought: Callable[[Observation], T | None], seconds: float, problem: str) -> T:
         """What `sought` finds in the first look that has it; it is asked only about looks that have a tree."""
         end = boot_seconds() + seconds
+        away: TreeMissing | None = None
         while True:
             observation = await self.look()
             seen = sought(observation) if isinstance(observation.tree, Node) else None
             if seen is not None:
                 return seen
+            if isinstance(observation.tree, TreeMissing) and observation.tree.code.is_infrastructure:
+                away = observation.tree
             left = end - boot_seconds()
             if left <= 0:
-                raise _not_seen(observation, problem, seconds)
+                raise _not_seen(observation, problem, seconds, away=away)
             await self.stop.wait(min(left, self.times.poll_seconds))
 
 
@@ -92,7 +95,7 @@ def found_in(observation: Observation, selector: Selector) -> Found | None:
     return Found(node, observation, visible_part(node.bounds, observation)) if node else None
 
 
-def _not_seen(observation: Observation, problem: str, seconds: float) -> StepFailed:
+def _not_seen(observation: Observation, problem: str, seconds: float, *, away: TreeMissing | None) -> StepFailed:
     within = f"{problem}, within {seconds:g} s"
     if isinstance(observation.tree, TreeMissing):
         missing = observation.tree
@@ -101,4 +104,8 @@ def _not_seen(observation: Observation, problem: str, seconds: float) -> StepFai
         )
     texts = list(islice(dict.fromkeys(texts_on(observation)), _SHOWN_TEXTS))
     shown = ", ".join(f'"{text}"' for text in texts) or "no text"
+    if away is not None:
+        # A phone that comes back has restarted as likely as not, and what it shows then is no fault of the flow.
+        gone = f"the device was away meanwhile: {away.message} ({away.code})"
+        return StepFailed(f"{within}; the screen shows {shown}; {gone}", code=away.code)
     return StepFailed(f"{within}; the screen shows {shown}", code=ErrorCode.NOT_FOUND)

@@ -124,6 +124,14 @@ async def test_a_screen_that_cannot_be_read_because_the_device_is_gone_is_infras
     assert (result.status, result.cause) == ("failed", "infrastructure")
 
 
+async def test_what_a_device_does_not_show_after_it_was_away_is_infrastructure():
+    away = unreadable(ErrorCode.TRANSPORT_LOST)
+    result = await run("- assertVisible: Login", FarDevice(screen(), away, screen(node("Home"))))
+    assert (result.status, result.cause) == ("failed", "infrastructure")
+    assert 'the screen shows "Home"; the device was away meanwhile' in result.failure_reason
+    assert (await run("- assertVisible: Login", FarDevice(screen(), away, screen(LOGIN)))).status == "done"
+
+
 async def test_an_extended_wait_has_its_own_time():
     result = await run("- extendedWaitUntil: {visible: Logout, timeout: 20}")
     assert "within 0.02 s" in result.failure_reason
