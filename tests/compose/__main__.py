@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import httpx
@@ -115,7 +116,10 @@ def kill(started: Cluster, load: Load, service: str) -> str:
     started.compose("kill", service)
     load.run_for(DOWN_SECONDS)
     before, begun_at = load.ended(), time.monotonic()
-    started.up("--no-build")
+    with ThreadPoolExecutor(1) as beside:
+        being_up = beside.submit(started.up, "--no-build")
+        load.run_until(being_up.done, limit_seconds=RECOVERY_LIMIT_SECONDS)
+        being_up.result()
     up_seconds = time.monotonic() - begun_at
     load.run_until(lambda: load.ended() >= before + 6, limit_seconds=RECOVERY_LIMIT_SECONDS)
     return f"up again after {up_seconds:.0f} s, and the load went on after {time.monotonic() - begun_at:.0f} s"

@@ -44,6 +44,8 @@ class Wish:
     wished_at: float = field(default_factory=time.monotonic)
     view: TaskDetail | None = None
     is_cancel_accepted: bool = False
+    #: The API answered the cancel by saying that the task had ended.
+    is_too_late: bool = False
 
     @property
     def has_ended(self) -> bool:
@@ -51,7 +53,7 @@ class Wish:
 
     @property
     def is_due_for_cancel(self) -> bool:
-        is_meant = self.expected is TaskStatus.CANCELLED and not self.is_cancel_accepted
+        is_meant = self.expected is TaskStatus.CANCELLED and not self.is_cancel_accepted and not self.is_too_late
         return is_meant and time.monotonic() - self.wished_at >= CANCELLED_AFTER_SECONDS
 
     @property
@@ -62,7 +64,8 @@ class Wish:
         if self.view.status is self.expected:
             return None
         receipt = self.view.cancellation
-        if receipt and receipt.outcome is CancellationOutcome.TOO_LATE and self.view.status.is_terminal:
+        is_too_late = self.is_too_late or (receipt and receipt.outcome is CancellationOutcome.TOO_LATE)
+        if is_too_late and self.view.status is TaskStatus.DONE:
             return None
         return (
             f"{self.example} {self.view.task_id} is {self.view.status}, not {self.expected}: {self.view.failure_reason}"
@@ -133,7 +136,7 @@ class Load:
         try:
             wish.is_cancel_accepted = self._answer(lambda client: client.cancel(task_id)) is not None
         except TaskAlreadyTerminal:
-            wish.is_cancel_accepted = True
+            wish.is_too_late = True
 
     def _answer(self, ask: Callable[[Corral], Answer]) -> Answer | None:
         try:
