@@ -15,7 +15,8 @@ from sqlalchemy import create_engine
 
 import migrations
 from control.store.database import psycopg_url
-from control.store.schema import head_revision, migrate
+from control.store.revision import head_revision
+from control.store.schema import migrate
 from corral.stack.postgres import EmbeddedPostgres
 
 _FOLDER = Path(migrations.__file__).parent

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from control.api.edge import TheEdge
 from control.api.strict_route import TolerantRoute
 from control.domain.errors import NotReady
-from control.store.schema import current_revision
+from control.store.revision import current_revision
 from corral.metrics_server import CONTENT_TYPE, exposition
 
 router = APIRouter(route_class=TolerantRoute, tags=["health"])

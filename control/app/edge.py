@@ -15,7 +15,7 @@ from control.signals.lease_cache import LeaseCache
 from control.signals.listener import WakeupListener
 from control.signals.tokens import VerifiedTokens
 from control.store.database import Database
-from control.store.schema import head_revision
+from control.store.revision import head_revision
 
 
 def make_edge(settings: Settings, plane: Plane) -> Edge:

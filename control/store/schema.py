@@ -1,16 +1,16 @@
-"""Brings a database to the schema of this code, and tells whether it is there."""
+"""Brings a database to the schema of this code."""
 
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import NullPool
 
 import migrations
-from control.store.database import Database, psycopg_url
+from control.store.database import psycopg_url
+from control.store.revision import head_revision
 
 #: One migration at a time, whoever starts it: the number names this lock in Postgres.
 _MIGRATION_LOCK = 7_203_001
@@ -36,20 +36,6 @@ def migrate(database_url: str, *, target: str = "head") -> str:
             command.upgrade(_config(connection), target)
         connection.commit()
         return _revision(connection) or "base"
-
-
-def head_revision() -> str:
-    """The revision that this code needs."""
-    return ScriptDirectory.from_config(_config(None)).get_current_head() or "base"
-
-
-def current_revision(database: Database) -> str | None:
-    """The revision that the database is at; None where Corral never migrated it."""
-    with database.transaction() as tx:
-        if tx.value("SELECT to_regclass('alembic_version')") is None:
-            return None
-        row = tx.row("SELECT version_num FROM alembic_version")
-    return row["version_num"] if row else None
 
 
 def _revision(connection: Connection) -> str | None:

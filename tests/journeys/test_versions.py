@@ -11,7 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from control.store.schema import head_revision, migrate
+from control.store.revision import head_revision
+from control.store.schema import migrate
 from corral.contract.cancellation import CancellationOutcome, StoppedBy
 from corral.contract.task_status import TaskStatus
 from corral.stack.postgres import EmbeddedPostgres

@@ -12,7 +12,8 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from control.store.database import Database, psycopg_url
-from control.store.schema import current_revision, head_revision, migrate
+from control.store.revision import current_revision, head_revision
+from control.store.schema import migrate
 from control.store.tables import metadata
 from corral.stack.postgres import EmbeddedPostgres
 from tests.conftest import FAST
