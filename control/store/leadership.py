@@ -7,12 +7,13 @@ from sqlalchemy.pool import NullPool
 from control.store.database import Transaction, psycopg_url
 from control.store.job_runs import Lock
 
-#: Postgres ends a session that it has not heard of for so long, and with it the lock. Asked for by the session itself,
-#: for the server's own settings may be those of the kernel: two hours.
+#: Postgres ends a session that it has not heard of for so long, and with it the lock: one that is cut off, and one whose
+#: process is frozen, for which the kernel still answers. Asked for by the session itself, for the server's own settings
+#: may be those of the kernel: two hours.
 CUT_OFF_SECONDS = 13
 _SERVER_OPTIONS = (
     "-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=3 -c tcp_keepalives_count=3"
-    f" -c tcp_user_timeout={CUT_OFF_SECONDS * 1000} -c idle_session_timeout=0"
+    f" -c tcp_user_timeout={CUT_OFF_SECONDS * 1000} -c idle_session_timeout={CUT_OFF_SECONDS * 1000}"
 )
 #: An answer that takes longer is none.
 ANSWER_LIMIT_MS = 8_000

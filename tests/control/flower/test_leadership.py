@@ -57,15 +57,16 @@ def test_one_holds_the_lock_until_it_ends(make_lock: MakeLock):
     assert second.take() != session
 
 
-def test_the_server_ends_a_session_that_is_cut_off_from_it(make_lock: MakeLock):
+def test_the_server_ends_a_session_that_is_cut_off_from_it_or_whose_process_is_frozen(make_lock: MakeLock):
     lock = make_lock()
     lock.take()
     assert lock._connection is not None
     shown = lock._connection.exec_driver_sql(
         "SELECT current_setting('tcp_keepalives_idle'), current_setting('tcp_keepalives_interval'),"
-        " current_setting('tcp_keepalives_count'), current_setting('tcp_user_timeout')"
+        " current_setting('tcp_keepalives_count'), current_setting('tcp_user_timeout'),"
+        " current_setting('idle_session_timeout')"
     ).one()
-    assert tuple(shown) == ("4", "3", "3", "13000")
+    assert tuple(shown) == ("4", "3", "3", "13000", "13s")
 
 
 def test_a_leader_whose_connection_died_knows_it_is_none_and_another_one_leads(make_lock: MakeLock, database: Database):
