@@ -52,7 +52,8 @@ def test_every_way_to_revoke_is_one_message_to_the_pidbox(app: CeleryApp):
         assert not second["arguments"]["terminate"]
         AsyncResult("3", app=app).revoke()
         assert said()["arguments"]["task_id"] == "3"
-        GroupResult("g", [AsyncResult("4", app=app), AsyncResult("5", app=app)], app=app).revoke()
+        # A whole group would listen for its results for as long as the application lives.
+        GroupResult.revoke(SimpleNamespace(app=app, results=[SimpleNamespace(id="4"), SimpleNamespace(id="5")]))
         assert said()["arguments"]["task_id"] == ["4", "5"]
         app.control.terminate("6")
         sixth = said()
