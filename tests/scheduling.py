@@ -16,6 +16,8 @@ TOGETHER = (
         "tests/workers/host/test_process.py",
     ),
     ("tests/journeys/",),
+    # A browser, and two lives of Flower.
+    ("tests/control/flower/test_pages.py",),
     # The libraries of models and of the protocol take seconds to import.
     ("tests/workers/agent/model/",),
     ("tests/workers/agent/acp/",),
