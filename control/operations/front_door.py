@@ -197,8 +197,8 @@ def _submission(message: CeleryMessage) -> TaskSubmission:
 
 
 def _with_kind(fields: Mapping[str, Any]) -> dict[str, Any]:
-    said = [kind for kind in TaskKind if fields.get(kind.value) is not None]
-    return {"kind": said[0].value, **fields} if len(said) == 1 else dict(fields)
+    is_goal = fields.get("goal") is not None and fields.get("flow") is None
+    return {"kind": TaskKind.GOAL if is_goal else TaskKind.FLOW, **fields}
 
 
 def _in_words(problem: FieldProblem) -> str:

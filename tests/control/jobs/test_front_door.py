@@ -75,9 +75,10 @@ def test_a_message_that_comes_again_is_one_task_and_is_told_nothing(world):
     ("kwargs", "words"),
     [
         ({}, "InvalidRequest: kwargs: there is nothing to run: name the fields of a task"),
-        ({"flw": FLOW, "kind": "flow"}, "InvalidRequest: kwargs.flw: there is no such field; it is one of agent, "),
+        ({"flw": FLOW}, "InvalidRequest: kwargs.flw: there is no such field; it is one of agent, "),
         ({"flow": FLOW, "priority": 101}, "InvalidRequest: kwargs.priority: Input should be less than or equal to 100"),
-        ({"flow": FLOW, "goal": "Write."}, "InvalidRequest: kwargs.kind: Field required"),
+        ({"flow": FLOW, "goal": "Write."}, "InvalidRequest: kwargs: kind 'flow' takes no `goal`"),
+        ({"name": "x"}, "InvalidRequest: kwargs: kind 'flow' needs the flow's YAML text in `flow`"),
         ({"flow": "- tapOnn: x"}, "InvalidFlow: flow.yaml"),
         ({"flow": FLOW, "env": {"A": "x" * 1024 * 1024}}, "BodyTooLarge: kwargs: more than 1048576 bytes"),
     ],

@@ -1,0 +1,68 @@
+"""Run a flow on a phone from any program that has Celery; nothing of Corral is needed.
+
+    pip install "celery[redis]"
+    python celery_client.py redis://127.0.0.1:6379/0
+
+Corral must let Celery clients in: `CORRAL_CELERY_SUBMITTER` (docs/reference/celery.md).
+"""
+
+import sys
+import time
+
+from celery import Celery, chord
+from celery.exceptions import TaskRevokedError
+
+FLOW = """
+appId: dev.corral.notes
+name: Look at the notes
+---
+- launchApp
+- assertVisible: New note
+"""
+
+app = Celery(broker=sys.argv[1], backend=sys.argv[1])
+
+
+def run(flow: str = FLOW, **more):
+    """Queue a task; the keyword arguments are the fields of `POST /v1/tasks`."""
+    return app.send_task("corral.run", kwargs={"flow": flow, **more})
+
+
+def step(**more):
+    """The same, as a part of a chain, a group or a chord."""
+    return app.signature("corral.run", kwargs={"flow": FLOW, **more})
+
+
+def watch(task) -> None:
+    """Print where it runs and how far it is, until it has ended."""
+    said = None
+    while not task.ready():
+        if (task.state, task.info) != said:
+            said = (task.state, task.info)
+            print(f"  {task.state}: {task.info}")
+        time.sleep(0.2)
+
+
+print("one task:")
+task = run(labels={"team": "green"})
+watch(task)
+print(f"  {task.state}: {task.get()}")
+
+print("a flow that fails:")
+try:
+    run("appId: dev.corral.notes\nname: Look for a unicorn\n---\n- launchApp\n- assertVisible: Unicorn\n").get(
+        timeout=120
+    )
+except Exception as error:  # Corral's errors are known by name where Corral is not installed.
+    print(f"  {type(error).__name__}: {error}")
+
+print("a task that is cancelled:")
+task = run()
+task.revoke()
+try:
+    print(f"  it was quicker: {task.get(timeout=120)}")
+except TaskRevokedError as error:
+    print(f"  revoked: {error}")
+
+print("two tasks at once, and one after both:")
+print(f"  {chord([step(name='left'), step(name='right')])(step(name='after both')).get(timeout=240)}")
