@@ -67,7 +67,8 @@ print(  # noqa: T201 - the test reads it
             "link_error": linked("bad", "link_error"),
             "group": group(step("a"), step("b"))().get(timeout=10),
             "chord": outcome(chord([step("a"), step("b")])(step("body"))),
-            "chord that breaks": outcome(chord([step("a"), step("bad")])(step("body"))),
+            # Celery raises as soon as one of the header has failed, and marks the body after that.
+            "chord that breaks": outcome(chord([step("a"), step("bad")])(step("body")))[:2],
             "expired": outcome(send("late", expires=app.now() - timedelta(seconds=1))),
             "eta": outcome(send("later", countdown=60)),
             "wrong": outcome(app.send_task("corral.run", kwargs={"flw": FLOW})),
