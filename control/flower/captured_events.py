@@ -22,15 +22,16 @@ class CapturedEvents(Events):
 
     capp: Any
     on_event: Any
+    _is_deaf = False
 
     def run(self) -> NoReturn:
         while True:
             try:
                 self._capture()
             except TimeoutError:
-                log.info("flower.silence", seconds=SILENCE_LIMIT_SECONDS)
+                self._say_once("nothing was heard, from bridge or workers")
             except Exception as trouble:  # noqa: BLE001 - whatever it was: without events there is nothing to show
-                log.warning("flower.events_lost", reason=str(trouble), again_after_seconds=RECONNECT_SECONDS)
+                self._say_once(str(trouble) or type(trouble).__name__)
                 time.sleep(RECONNECT_SECONDS)
 
     def _capture(self) -> None:
@@ -42,4 +43,11 @@ class CapturedEvents(Events):
             # The bridge answers this broadcast by a snapshot of what is alive.
             receiver.wakeup_workers()
             for _ in captured:
-                pass
+                if self._is_deaf:
+                    self._is_deaf = False
+                    log.info("flower.events_again")
+
+    def _say_once(self, reason: str) -> None:
+        if not self._is_deaf:
+            self._is_deaf = True
+            log.warning("flower.events_lost", reason=reason)
