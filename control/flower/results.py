@@ -12,7 +12,15 @@ from celery.exceptions import TaskRevokedError  # pyright: ignore[reportMissingT
 from control.flower.metrics import RESULTS_PUBLISHED
 from control.jobs import front_door_answers as answers
 from control.jobs.celery_app import CeleryApp
-from control.operations.front_door import EXPIRED_ACTOR, Ending, Told, ended_requests, settle_request, tell_changes
+from control.operations.front_door import (
+    EXPIRED_ACTOR,
+    Ending,
+    Told,
+    ended_requests,
+    lately_ended_requests,
+    settle_request,
+    tell_changes,
+)
 from control.operations.plane import Plane
 from corral.contract.task_status import TaskStatus
 
@@ -22,9 +30,9 @@ log = structlog.get_logger()
 BATCH = 100
 #: Progress rides on renewals, which are seconds apart.
 CHANGES_APART_SECONDS = 1.0
-#: A look costs as much as there are open tasks: ten thousand in the queue take milliseconds. It may take up a
-#: twentieth of the time.
-LOOKS_APART = 20
+#: A look at all open tasks is for what the quick ones miss. It costs a tenth of a second where ten thousand are in the
+#: queue, and may take up a fiftieth of the time.
+LOOKS_APART = 50
 #: While Redis is away, each attempt costs its caller a time limit.
 PAUSE_SECONDS = 1.0
 
@@ -40,7 +48,7 @@ class ResultPublisher:
         self._app = app
         self._plane = plane
         self._clock = clock
-        self._next_look_at = self._next_changes_at = clock()
+        self._pause_until = self._next_look_at = self._next_changes_at = clock()
 
     def publish(self) -> int:
         """Tell all that is due, up to a batch; answers of how many tasks something was told."""
@@ -48,16 +56,19 @@ class ResultPublisher:
             return self._publish_ends() + self._publish_changes()
         except answers.unreachable_errors(self._app) as trouble:
             log.warning("results.unreachable", error=str(trouble), again_after_seconds=PAUSE_SECONDS)
-            self._next_look_at = self._next_changes_at = self._clock() + PAUSE_SECONDS
+            self._pause_until = self._next_changes_at = self._clock() + PAUSE_SECONDS
             return 0
 
     def _publish_ends(self) -> int:
+        if self._clock() < self._pause_until:
+            return 0
+        told = sum(self._settle(task_id) for task_id in lately_ended_requests(self._plane, limit=BATCH))
         began_at = self._clock()
         if began_at < self._next_look_at:
-            return 0
+            return told
         ended = ended_requests(self._plane, limit=BATCH)
         took_seconds = self._clock() - began_at
-        told = sum(self._settle(task_id) for task_id in ended)
+        told += sum(self._settle(task_id) for task_id in ended)
         self._next_look_at = self._clock() + (0 if len(ended) == BATCH else took_seconds * LOOKS_APART)
         return told
 

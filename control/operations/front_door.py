@@ -114,6 +114,12 @@ def refuse_message(plane: Plane, task_id: str, *, tell: Callable[[], None]) -> b
     return True
 
 
+def lately_ended_requests(plane: Plane, *, limit: int) -> list[UUID]:
+    """Tasks that have ended just now without their sender having been told; it may miss some."""
+    with plane.database.statement() as tx:
+        return celery_requests.lately_ended_requests(tx, limit=limit)
+
+
 def ended_requests(plane: Plane, *, limit: int) -> list[UUID]:
     """Tasks that have ended without their sender having been told."""
     with plane.database.statement() as tx:

@@ -290,6 +290,21 @@ def test_a_callback_that_is_none_holds_up_nobody(world):
     assert get(spoilt) == get(sound) == {"ok": True}
 
 
+def test_an_end_is_told_at_once_and_one_that_was_missed_at_the_next_look_at_all(world):
+    host = world.host()
+    sent, missed = world.accepted(), world.accepted()
+    world.publish()
+    world.publisher._next_look_at = world.clock.now + 1
+    world.publisher._next_changes_at = world.clock.now + 1
+    for _ in range(2):
+        host.report(world.running(host), "done", result={"ok": True})
+    with world.plane.database.transaction() as tx:
+        tx.run("DELETE FROM task_events WHERE task_id = :missed", missed=UUID(missed.id))
+    assert (world.publisher.publish(), sent.state, missed.state) == (1, "SUCCESS", "QUEUED")
+    world.clock.now += 1
+    assert (world.publisher.publish(), missed.state) == (1, "SUCCESS")
+
+
 def test_more_than_a_batch_is_told_by_several_calls(world):
     sent = world.accepted()
     with world.plane.database.transaction() as tx:
