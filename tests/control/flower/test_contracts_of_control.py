@@ -1,21 +1,26 @@
 """What Corral takes for granted of Celery's remote control and of its workers, which nobody documents."""
 
+import atexit
 import inspect
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from celery import states
+from celery.events import event
 from celery.result import AsyncResult, GroupResult
 from celery.utils.collections import LimitedSet
-from celery.worker import state as worker_state
-from celery.worker.control import Panel
+from celery.worker import control, state as worker_state
+from celery.worker.components import StateDB
+from celery.worker.pidbox import Pidbox
 from celery.worker.request import Request
 from celery.worker.strategy import default as default_strategy
 from kombu import Producer
 from kombu.clocks import LamportClock
+from kombu.matcher import match
 
 from control.jobs.celery_app import CeleryApp, celery_app
 from corral.stack.valkey import EmbeddedValkey
@@ -100,18 +105,26 @@ def test_one_reply_may_speak_for_many_workers(app: CeleryApp):
     assert asked == {"rack-a": {"ok": "pong"}, "rack-b": {"ok": "pong"}}
 
 
-@needed_by(PANEL, so_that="the workers of jobs cancel device tasks by a command of their own in its place")
-def test_revoke_is_a_command_in_a_registry_that_the_next_registration_replaces(monkeypatch: pytest.MonkeyPatch):
-    original = Panel.data["revoke"]
-    signature = inspect.signature(original)
-    assert list(signature.parameters) == ["state", "task_id", "terminate", "signal", "kwargs"]
-    monkeypatch.setattr(Panel, "data", dict(Panel.data))
-    monkeypatch.setattr(Panel, "meta", dict(Panel.meta))
+@needed_by(PANEL, so_that="the workers of jobs cancel device tasks by commands of their own in place of Celery's")
+def test_a_command_is_replaced_by_the_next_one_of_its_name(monkeypatch: pytest.MonkeyPatch):
+    assert list(inspect.signature(control.revoke).parameters) == ["state", "task_id", "terminate", "signal", "kwargs"]
+    assert list(inspect.signature(control.terminate).parameters) == ["state", "signal", "task_id", "kwargs"]
+    monkeypatch.setattr(control.Panel, "data", dict(control.Panel.data))
+    monkeypatch.setattr(control.Panel, "meta", dict(control.Panel.meta))
 
-    @Panel.register(name="revoke", type="control", args=[("task_id", str)], variadic="task_id")
+    @control.control_command(name="revoke", variadic="task_id", signature="[id1 [id2 [... [idN]]]]")
     def ours(state: object, task_id: object, **_: Any) -> None: ...
 
-    assert Panel.data["revoke"] is ours
+    assert control.Panel.data["revoke"] is ours
+    assert control.revoke is not ours
+
+
+@needed_by(PANEL, so_that="a command knows whose worker it is for, and finds where that one keeps what is revoked")
+def test_a_command_is_told_of_its_application_and_its_worker(app: CeleryApp):
+    controller = SimpleNamespace(use_eventloop=False)
+    consumer = SimpleNamespace(app=app, hostname="jobs@here", controller=controller)
+    told = Pidbox(consumer).node.state
+    assert (told.app, told.hostname, told.consumer.controller) == (app, "jobs@here", controller)
 
 
 @needed_by(PANEL, so_that="revoked ids that are no device tasks go on to Celery's own command")
@@ -120,7 +133,7 @@ def test_a_revoke_is_remembered_and_written_into_results_of_tasks_that_have_not_
     app.backend.store_result("runs", None, states.STARTED)
     remembered = set(worker_state.revoked)
     try:
-        replied = Panel.data["revoke"](SimpleNamespace(app=app), ["waits", "runs", "unknown"])
+        replied = control.revoke(SimpleNamespace(app=app), ["waits", "runs", "unknown"])
         assert "ok" in replied
         assert {"waits", "runs", "unknown"} <= set(worker_state.revoked)
         # Hence an accepted device task is QUEUED or STARTED there, and never PENDING.
@@ -135,23 +148,29 @@ def test_a_revoke_is_remembered_and_written_into_results_of_tasks_that_have_not_
 def test_workers_tell_what_they_remember_as_revoked_whatever_else_they_are_told():
     worker_state.revoked.add("remembered")
     try:
-        assert "remembered" in Panel.data["revoked"](SimpleNamespace(), asked_by="corral")
+        assert "remembered" in control.Panel.data["revoked"](SimpleNamespace(), asked_by="corral")
     finally:
         worker_state.revoked.discard("remembered")
 
 
-@needed_by("control/jobs/worker.py", so_that="revokes outlive a restart of the worker that remembers them (--statedb)")
-def test_revokes_are_kept_in_a_file(tmp_path):
+@needed_by("control/jobs/worker.py", PANEL, so_that="revokes outlive the worker that remembers them, a killed one too")
+def test_a_worker_with_a_file_for_its_state_keeps_revokes_there_when_it_is_told_to(tmp_path: Path):
     def life() -> SimpleNamespace:
         revoked = LimitedSet(maxlen=10, expires=60)
-        return SimpleNamespace(revoked=revoked, merge_revoked=revoked.update)
+        state = SimpleNamespace(revoked=revoked, merge_revoked=revoked.update, Persistent=worker_state.Persistent)
+        app = SimpleNamespace(clock=LamportClock())
+        worker = SimpleNamespace(statedb=str(tmp_path / "state"), state=state, app=app)
+        StateDB(worker).create(worker)
+        atexit.unregister(worker._persistence.save)
+        return worker
 
-    first, second = life(), life()
-    kept = worker_state.Persistent(first, str(tmp_path / "state"), clock=LamportClock())
-    first.revoked.add("1")
-    kept.save()
-    worker_state.Persistent(second, str(tmp_path / "state"), clock=LamportClock()).close()
-    assert list(second.revoked) == ["1"]
+    first = life()
+    first.state.revoked.add("1")
+    first._persistence.sync()
+    first._persistence.close()
+    second = life()
+    second._persistence.close()
+    assert list(second.state.revoked) == ["1"]
 
 
 @needed_by("control/jobs/worker.py", so_that="it knows a worker that was stopped from one that lost its broker")
@@ -165,10 +184,26 @@ def test_a_worker_that_was_asked_to_stop_says_so():
 )
 def test_what_a_worker_tells_of_its_configuration_hides_passwords():
     app = celery_app("redis://someone:a-secret@cache:6379/0")
-    assert "a-secret" not in repr(Panel.data["conf"](SimpleNamespace(app=app)))
+    assert "a-secret" not in repr(control.Panel.data["conf"](SimpleNamespace(app=app)))
     with app.connection() as connection:
         assert "a-secret" not in connection.as_uri()
         assert "a-secret" not in repr({**connection.info(), "password": None})
+
+
+@needed_by(
+    "control/flower/commands.py", so_that="a command for a pattern of names finds hosts too"
+)
+def test_a_pattern_of_names_is_matched_by_kombu():
+    assert match("rack-a", "rack-*", "glob")
+    assert not match("rack-a", "bench-*", "glob")
+    assert match("rack-a", "rack-[ab]", "pcre")
+
+
+@needed_by("control/flower/workers.py", so_that="heartbeats of hosts are dated as those of workers")
+def test_an_event_is_dated_when_it_is_made():
+    made = event.Event("worker-heartbeat", hostname="rack-a")
+    assert (made["type"], made["hostname"]) == ("worker-heartbeat", "rack-a")
+    assert made["timestamp"] > 0
 
 
 @needed_by("control/jobs/front_door.py", so_that="every message comes to its task, one with an eta or a revoke too")
