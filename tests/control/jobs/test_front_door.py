@@ -1,21 +1,28 @@
 """What the front door takes in, what it refuses, and what it says of both."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
 import redis
+import structlog
 from celery import states
+from celery.app.task import Context
+from celery.exceptions import Reject
 from celery.worker import state as worker_state
 
+from control.jobs.front_door import FrontDoor
 from control.jobs.front_door_app import UnusableQueue, front_door_app
 from control.operations.front_door import cancel_expired_tasks
 from control.operations.tasks import list_events
 from control.store.celery_revokes import keep_revokes, lock_celery_id
+from control.store.database import Database
 from corral.contract.identifiers import uuid7
+from corral.stack.ports import free_port
 from corral.stack.valkey import EmbeddedValkey
 from tests.control.fleet import FLOW
-from tests.control.front_door import CELERY_STORES_AS_IT_DOES, SUBMITTER, empty, get_error, opened_front_door
+from tests.control.front_door import CELERY_STORES_AS_IT_DOES, QUEUE, SUBMITTER, empty, get_error, opened_front_door
 
 pytestmark = pytest.mark.filterwarnings(CELERY_STORES_AS_IT_DOES)
 
@@ -154,6 +161,35 @@ def test_nothing_is_stored_for_a_task_whose_result_nobody_wants(world):
     world.accepted()
     assert world.status(sent) == "queued"
     assert world.client.AsyncResult(sent.id).state == "PENDING"
+
+
+def test_a_message_is_put_back_while_postgres_is_away(world, monkeypatch):
+    monkeypatch.setattr("control.jobs.front_door.PUT_BACK_AFTER_SECONDS", 0)
+    away = f"postgresql://nobody@127.0.0.1:{free_port()}/none"
+    database = Database.connect(away, pool_size=1, application_name="test")
+    door = FrontDoor(
+        replace(world.plane, database=database), world.client.conf.broker_url, submitter=SUBMITTER, queue=QUEUE
+    )
+    message = Context(id=str(uuid4()), task="corral.run", kwargs={"flow": FLOW}, hostname="test@here")
+    with pytest.raises(Reject) as put_back:
+        door.take_in(message)
+    assert put_back.value.requeue
+    assert world.client.AsyncResult(message.id).state == "PENDING"
+    door.close()
+    database.close()
+
+
+def test_a_task_that_cannot_be_taken_in_for_another_reason_fails(world, monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("control.jobs.front_door.accept_message", broken)
+    with structlog.testing.capture_logs() as logged:
+        words = refused(world.send())
+    assert (words, logged[0]["event"]) == (
+        "FrontDoorFailed: Corral could not take the task in: ZeroDivisionError",
+        "front_door.failed",
+    )
 
 
 def test_another_task_in_the_queue_of_the_front_door_is_answered_too(world):
