@@ -7,6 +7,7 @@ from platformdirs import user_data_path
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from control.jobs.schedule import JobQueue
 from control.operations.plane import Timing
 from control.signals.client import redis_url
 from control.store.database import psycopg_url
@@ -115,6 +116,13 @@ class Settings(BaseSettings):
     def _is_redis(cls, url: SecretStr) -> SecretStr:
         redis_url(url.get_secret_value())
         return url
+
+    @field_validator("celery_queue")
+    @classmethod
+    def _is_no_queue_of_jobs(cls, name: str) -> str:
+        if name in set(JobQueue):
+            raise ValueError("must not be 'jobs' or 'reap', where Corral's own jobs are")
+        return name
 
     @field_validator("join_token")
     @classmethod

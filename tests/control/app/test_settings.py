@@ -49,6 +49,12 @@ def test_a_wrong_setting_is_named_and_its_value_is_not_shown(monkeypatch: pytest
     assert "secret" not in str(invalid.value)
 
 
+def test_the_front_door_cannot_have_a_queue_of_jobs(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CORRAL_CELERY_QUEUE", "jobs")
+    with pytest.raises(SettingsInvalid, match="CORRAL_CELERY_QUEUE.*must not be 'jobs' or 'reap'"):
+        settings_from_environment(Settings)
+
+
 def test_a_missing_setting_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("CORRAL_DATABASE_URL")
     with pytest.raises(SettingsInvalid, match="CORRAL_DATABASE_URL: Field required"):

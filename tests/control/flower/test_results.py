@@ -261,6 +261,38 @@ def test_what_was_told_is_not_told_again_by_another_publisher_and_its_message_is
     assert dict(kept) == {"request": {}, "is_settled": True, "state": "SUCCESS"}
 
 
+def test_two_publishers_do_not_tell_of_one_task_at_a_time(world, monkeypatch):
+    sent = world.accepted()
+    host = world.host()
+    host.report(world.running(host), "done", result={"ok": True})
+    others: list[int] = []
+
+    def told_meanwhile(*_, **__):
+        others.append(ResultPublisher(world.answering, world.plane).publish())
+
+    with monkeypatch.context() as patch:
+        patch.setattr("control.flower.results.answers.tell_done", told_meanwhile)
+        assert world.publish() == 1
+    assert (others, sent.state) == ([0], "QUEUED")
+
+
+def test_a_publisher_that_dies_before_it_notes_an_end_leaves_it_to_the_next_one(world, broker, monkeypatch):
+    sent = world.send(options={"link": world.client.signature("own.note", queue="own")})
+    host = world.host()
+    host.report(world.running(host), "done", result={"ok": True})
+    with monkeypatch.context() as patch:
+        patch.setattr("control.operations.front_door.celery_requests.settle_request", died)
+        with pytest.raises(KeyboardInterrupt):
+            world.publish()
+    assert get(sent) == {"ok": True}
+    world.publish()
+    assert (get(sent), broker.llen("own")) == ({"ok": True}, 2)
+
+
+def died(*_, **__):
+    raise KeyboardInterrupt
+
+
 def test_an_end_that_could_not_be_told_is_told_later(world):
     sent = world.accepted()
     host = world.host()
