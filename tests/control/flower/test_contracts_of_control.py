@@ -190,9 +190,7 @@ def test_what_a_worker_tells_of_its_configuration_hides_passwords():
         assert "a-secret" not in repr({**connection.info(), "password": None})
 
 
-@needed_by(
-    "control/flower/commands.py", so_that="a command for a pattern of names finds hosts too"
-)
+@needed_by("control/flower/commands.py", so_that="a command for a pattern of names finds hosts too")
 def test_a_pattern_of_names_is_matched_by_kombu():
     assert match("rack-a", "rack-*", "glob")
     assert not match("rack-a", "bench-*", "glob")
