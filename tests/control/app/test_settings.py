@@ -51,7 +51,7 @@ def test_a_wrong_setting_is_named_and_its_value_is_not_shown(monkeypatch: pytest
 
 def test_the_front_door_cannot_have_a_queue_of_jobs(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CORRAL_CELERY_QUEUE", "jobs")
-    with pytest.raises(SettingsInvalid, match="CORRAL_CELERY_QUEUE.*must not be 'jobs' or 'reap'"):
+    with pytest.raises(SettingsInvalid, match=r"CORRAL_CELERY_QUEUE.*must not be 'jobs' or 'reap'"):
         settings_from_environment(Settings)
 
 
