@@ -1,6 +1,7 @@
 """Whatever is submitted, the parser answers with a flow or with a `FlowError`."""
 
 import contextlib
+import os
 
 import yaml
 from hypothesis import given, settings, strategies as st
@@ -11,7 +12,8 @@ from corral.flow.flow import Flow
 from corral.flow.parser import parse_flow
 from tests.corral.flow.writing import HEADER
 
-FEW = settings(max_examples=150, deadline=None)
+#: `CORRAL_FUZZ_EXAMPLES` as for the API; each run looks at other ones.
+FEW = settings(max_examples=20 * int(os.environ.get("CORRAL_FUZZ_EXAMPLES", "3")), deadline=None)
 
 words = st.sampled_from(
     [
