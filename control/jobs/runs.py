@@ -107,15 +107,22 @@ _REPEATED: dict[str, Any] = {
 }
 
 
+_REGISTERED: dict[str, Any] = {
+    # Celery would otherwise give the job, with this runner, to every other application in the process.
+    "shared": False,
+    # Several jobs a second, day and night: in Flower they would bury the tasks of devices.
+    "send_events": False,
+}
+
+
 def register_jobs(app: CeleryApp, jobs: Iterable[ScheduledJob], runner: JobRunner) -> None:
     """Give the worker every job under its sweep's name, and those with a doorbell under their ring's name too."""
     jobs = tuple(jobs)
     show_jobs(job.name for job in jobs)
     for job in jobs:
-        # Not shared: Celery would otherwise give the job, with this runner, to every other application in the process.
-        app.task(_bound(runner.sweep, job), name=sweep_name(job.name), shared=False)
+        app.task(_bound(runner.sweep, job), name=sweep_name(job.name), **_REGISTERED)
         if job.name in set(Job):
-            app.task(_bound(runner.answer_ring, job), name=ring_name(job.name), shared=False, **_REPEATED)
+            app.task(_bound(runner.answer_ring, job), name=ring_name(job.name), **_REGISTERED, **_REPEATED)
 
 
 def _bound(run: Callable[[ScheduledJob], None], job: ScheduledJob) -> Callable[[], None]:
