@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
+from control.store.events import IS_AN_END
 from control.store.json_text import as_json
 
 #: As far back as quick looks go, which are a fraction of a second apart; reading that many takes a millisecond or two.
@@ -72,7 +73,7 @@ def lately_ended_requests(tx: Transaction, *, limit: int) -> list[UUID]:
         SELECT request.task_id
         FROM (SELECT task_id, kind FROM task_events ORDER BY event_id DESC LIMIT {LATEST_EVENTS}) AS event
         JOIN celery_requests AS request USING (task_id)
-        WHERE NOT request.is_settled AND event.kind IN ('task.done', 'task.failed', 'task.cancelled') LIMIT :limit
+        WHERE NOT request.is_settled AND {IS_AN_END} LIMIT :limit
         """,
         limit=limit,
     )

@@ -7,9 +7,11 @@ An id counts as final once every transaction that may have taken it, or a smalle
     final: all ids up to the mark's, once no transaction below the mark's number is in progress
 
 A snapshot does not tell the number of the next transaction: it leaves out those that have one already and are younger
-than all that have ended.
+than all that have ended. And a transaction has no number before its first change: one that writes an event has changed
+a row before, or sees to its number by itself, as `record_events` does.
 
-Events of one task are in the order of what happened in any case: whoever writes them holds the task's row.
+Events of one task are in the order of what happened in any case: whoever writes them holds the row of the task, or of
+its lease. Only the delivery of a cancel to a host that repeats its claim may stand behind the task's end.
 """
 
 from collections.abc import Mapping
@@ -19,12 +21,12 @@ from typing import Any
 from uuid import UUID
 
 from control.store.database import Database, Transaction
+from control.store.events import END_KINDS, IS_AN_END
 from corral.contract.history import TaskEventKind
 from corral.contract.tasks import TaskKind
 
 #: How many events one look answers at most.
 FEED_ROWS = 500
-_IS_THE_END = "event.kind IN ('task.done', 'task.failed', 'task.cancelled')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,22 @@ class FeedEvent:
     serial: str | None = None
     #: When the task was taken in.
     created_at: datetime | None = None
+
+    @property
+    def word(self) -> str:
+        """Its kind without what all kinds begin with, such as `done`."""
+        return self.kind.value.removeprefix("task.")
+
+    @property
+    def is_end(self) -> bool:
+        """The task has ended, for good."""
+        return self.kind in END_KINDS
+
+    @property
+    def is_after_run(self) -> bool:
+        """A run of the task has come to its end with this event, if the event is one that ends runs."""
+        # What a claim writes has one time; after a task has come back to the queue, its last attempt is an older story.
+        return self.claimed_at is not None and self.claimed_at == self.changed_before_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +130,7 @@ class EventFeed:
 
 def ends_of_tasks(tx: Transaction, *, after: int, until: int) -> list[FeedEvent]:
     """How tasks ended, in order, among the events after `after` up to `until`."""
-    return _events(tx, _IS_THE_END, after=after, until=until, limit=until - after)
+    return _events(tx, IS_AN_END, after=after, until=until, limit=until - after)
 
 
 def position_of(tx: Transaction, reader: str) -> int | None:

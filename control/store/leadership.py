@@ -7,9 +7,9 @@ from sqlalchemy.pool import NullPool
 from control.store.database import Transaction, psycopg_url
 from control.store.job_runs import Lock
 
-#: Postgres ends a session that it has not heard of for so long, and with it the lock: one that is cut off, and one whose
-#: process is frozen, for which the kernel still answers. Asked for by the session itself, for the server's own settings
-#: may be those of the kernel: two hours.
+#: Postgres ends a session that it has not heard of for so long, and with it the lock: one that is cut off, and one
+#: whose process is frozen, for which the kernel still answers. Asked for by the session itself, for the server's own
+#: settings may be those of the kernel: two hours.
 CUT_OFF_SECONDS = 13
 _SERVER_OPTIONS = (
     "-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=3 -c tcp_keepalives_count=3"

@@ -1,10 +1,14 @@
 """The stream of all events: in order, complete, and never ahead of a transaction that is still open."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from uuid import UUID
 
 import pytest
 from sqlalchemy.exc import DBAPIError
 
+from control.store.database import Database
 from control.store.event_feed import (
     FEED_ROWS,
     EventFeed,
@@ -13,8 +17,10 @@ from control.store.event_feed import (
     note_position,
     position_of,
 )
+from control.store.events import Event, record_events
 from corral.contract.history import TaskEventKind
 from tests.control.fleet import Fleet
+from tests.control.together import until_somebody_waits
 
 
 def kinds(feed: EventFeed) -> list[tuple[UUID, TaskEventKind]]:
@@ -65,6 +71,43 @@ def test_the_youngest_transaction_is_waited_for_too(fleet: Fleet):
         assert feed.read() == []
         assert feed.read() == []
     assert kinds(feed) == [(task, TaskEventKind.ASSIGNED)]
+
+
+@contextmanager
+def each_event_held_up_after_it_has_its_id(database: Database) -> Iterator[None]:
+    """Until the block ends, in which whoever writes an event must be waited for."""
+    with database.transaction() as tx:
+        tx.run(
+            "CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END $$"
+        )
+        tx.run("CREATE TRIGGER hold_up BEFORE INSERT ON task_events FOR EACH ROW EXECUTE FUNCTION hold_up()")
+    try:
+        with database.transaction() as tx:
+            tx.run("SELECT pg_advisory_xact_lock(1)")
+            yield
+    finally:
+        with database.transaction() as tx:
+            tx.run("DROP FUNCTION hold_up CASCADE")
+
+
+def test_an_event_is_waited_for_by_itself_where_its_transaction_changes_nothing_else(fleet: Fleet):
+    task = fleet.submit()
+    feed = EventFeed(fleet.plane.database)
+    feed.read()
+
+    def write() -> None:
+        with fleet.plane.database.statement() as tx:
+            record_events(tx, [Event(TaskEventKind.CANCEL_DELIVERED, task, 1)], actor="test")
+
+    with ThreadPoolExecutor(1) as pool:
+        with each_event_held_up_after_it_has_its_id(fleet.plane.database):
+            writing = pool.submit(write)
+            until_somebody_waits(fleet.plane.database)
+            assert feed.read() == []
+            assert feed.is_waiting
+        writing.result()
+    assert kinds(feed) == [(task, TaskEventKind.CANCEL_DELIVERED)]
 
 
 def write_events(fleet: Fleet, task_id: UUID, how_many: int, *, last_of: UUID | None = None) -> None:
