@@ -17,7 +17,6 @@ from control.flower.metrics import (
 from control.store.event_feed import FeedEvent
 from corral.contract.history import TaskEventKind
 
-_ENDS = {TaskEventKind.DONE, TaskEventKind.FAILED, TaskEventKind.CANCELLED}
 _UNTIL = {TaskEventKind.CANCEL_DELIVERED: "delivered", TaskEventKind.CANCEL_SEEN: "seen"}
 _ACTORS = frozenset({"host", "reaper"})
 
@@ -25,7 +24,7 @@ _ACTORS = frozenset({"host", "reaper"})
 def observe(events: Sequence[FeedEvent]) -> None:
     """Count these events; each is to come once."""
     for event in events:
-        TASK_EVENTS.labels(_short(event.kind)).inc()
+        TASK_EVENTS.labels(event.word).inc()
         if event.kind is TaskEventKind.ASSIGNED:
             _since(ASSIGN_SECONDS, event.changed_before_at, event.at)
         elif event.kind is TaskEventKind.DISPATCHED:
@@ -36,28 +35,19 @@ def observe(events: Sequence[FeedEvent]) -> None:
             actor = event.actor.partition(":")[0]
             REQUEUES.labels(actor if actor in _ACTORS else "other").inc()
             _observe_run(event)
-        elif event.kind in _ENDS:
-            TASKS_ENDED.labels(_short(event.kind)).inc()
+        elif event.is_end:
+            TASKS_ENDED.labels(event.word).inc()
             _observe_run(event)
-            until = "ended" if _ends_a_run(event) else "ended_before_start"
+            until = "ended" if event.is_after_run else "ended_before_start"
             _since(CANCEL_SECONDS.labels(until), event.cancel_requested_at, event.at)
 
 
 def _observe_run(event: FeedEvent) -> None:
-    if _ends_a_run(event):
-        _since(RUN_SECONDS.labels(_short(event.kind)), event.claimed_at, event.at)
-
-
-def _ends_a_run(event: FeedEvent) -> bool:
-    # What a claim writes has one time; after a task has come back to the queue, its last attempt is an older story.
-    return event.claimed_at is not None and event.claimed_at == event.changed_before_at
+    if event.is_after_run:
+        _since(RUN_SECONDS.labels(event.word), event.claimed_at, event.at)
 
 
 def _since(histogram: Histogram, earlier: datetime | None, later: datetime) -> None:
     if earlier is not None:
         # A transaction is dated at its beginning, and may have waited for one that began after it.
         histogram.observe(max(0.0, (later - earlier).total_seconds()))
-
-
-def _short(kind: TaskEventKind) -> str:
-    return kind.value.removeprefix("task.")

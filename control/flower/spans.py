@@ -14,7 +14,6 @@ from corral.contract.cancellation import StoppedBy
 from corral.contract.history import TaskEventKind
 from corral.traces.spans import record, record_root
 
-_ENDS = frozenset({TaskEventKind.DONE, TaskEventKind.FAILED, TaskEventKind.CANCELLED})
 _FAILED_WAITS = frozenset({TaskEventKind.REQUEUED, TaskEventKind.FAILED})
 _REAPER = "reaper"
 #: Who ends tasks that wait for their host, apart from hosts.
@@ -33,14 +32,12 @@ def trace(events: Sequence[FeedEvent]) -> None:
                 _end_of_phase(event)
             case _:
                 pass
-        if event.kind in _ENDS:
+        if event.is_end:
             _end_of_task(event)
 
 
 def _end_of_phase(event: FeedEvent) -> None:
-    # What a claim writes has one time; after a task has come back to the queue, its last attempt is an older story.
-    is_after_run = event.claimed_at is not None and event.claimed_at == event.changed_before_at
-    if not is_after_run:
+    if not event.is_after_run:
         _wait("assigned" if _was_assigned(event) else "queued", event)
     elif event.actor == _REAPER and event.claimed_at is not None:
         record(
@@ -65,14 +62,14 @@ def _wait(name: str, event: FeedEvent) -> None:
     since = event.changed_before_at
     # A task that is given with the answer to a report is assigned and claimed in one moment.
     if since is not None and since < event.at:
-        failure = _word(event.kind) if event.kind in _FAILED_WAITS else None
+        failure = event.word if event.kind in _FAILED_WAITS else None
         record(name, event.task_id, started_at=since, ended_at=event.at, failure=failure, host_id=event.host_id)
 
 
 def _end_of_task(event: FeedEvent) -> None:
     since = event.cancel_requested_at
     if since is not None:
-        record("cancelling", event.task_id, started_at=since, ended_at=max(event.at, since), outcome=_word(event.kind))
+        record("cancelling", event.task_id, started_at=since, ended_at=max(event.at, since), outcome=event.word)
     record_root(
         "task",
         event.task_id,
@@ -82,7 +79,7 @@ def _end_of_task(event: FeedEvent) -> None:
         kind=event.task_kind,
         name=event.task_name,
         created_by=event.created_by,
-        outcome=_word(event.kind),
+        outcome=event.word,
         attempts=event.attempt,
         host_id=event.host_id,
     )
@@ -91,7 +88,3 @@ def _end_of_task(event: FeedEvent) -> None:
 def _beginning(event: FeedEvent) -> datetime:
     # Of a task that was purged already, no more is known than what is told now.
     return min(event.created_at or event.at, event.at)
-
-
-def _word(kind: TaskEventKind) -> str:
-    return kind.value.removeprefix("task.")
