@@ -39,6 +39,7 @@ def main() -> int:
             _told("the demo from outside", lambda: run_demo(clients[0]))
             _told("the command line from outside", lambda: run_commands(started, key))
             _told("Flower from outside", lambda: look_at_flower(started, clients[0]))
+            _told("Celery from a container", lambda: use_front_door(started, clients[0]))
             load = Load(clients)
             for service in KILLED:
                 _told(f"kill {service}", lambda service=service: kill(started, load, service))
@@ -108,6 +109,17 @@ def look_at_flower(started: Cluster, corral: Corral) -> str:
     assert ended.cancellation is not None
     assert ended.cancellation.requested_by.startswith("celery:"), ended.cancellation
     return f"host-1 is shown, and Terminate cancels as {ended.cancellation.requested_by}"
+
+
+def use_front_door(started: Cluster, corral: Corral) -> str:
+    """The example for clients of Celery, in a container that reaches Redis and neither the API nor Postgres."""
+    client = (ROOT / "examples/celery_client.py").read_text()
+    command = 'python - "$(cat /run/secrets/redis-url)"'
+    said = started.compose("exec", "--no-TTY", "flower", "sh", "-c", command, stdin=client)
+    assert "SUCCESS" in said, said
+    of_client = [task for task in corral.list() if task.created_by.startswith("celery:")]
+    assert of_client
+    return f"{len(of_client)} tasks by {of_client[0].created_by}"
 
 
 def kill(started: Cluster, load: Load, service: str) -> str:

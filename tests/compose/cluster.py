@@ -39,16 +39,24 @@ class Cluster:
     def flower_url(self) -> str:
         return f"http://127.0.0.1:{self.flower_port}"
 
-    def compose(self, *words: str) -> str:
+    def compose(self, *words: str, stdin: str | None = None) -> str:
         """What the command prints on stdout. What it says on stderr is shown if it fails."""
         env = os.environ | {
             "CORRAL_IMAGE": IMAGE,
             "CORRAL_API_PORTS": "-".join(map(str, self.api_ports)),
             "CORRAL_FLOWER_PORT": str(self.flower_port),
+            "CORRAL_CELERY_SUBMITTER": PROJECT,
         }
         command = ["docker", "compose", "--project-name", PROJECT, "--progress", "plain", *words]
         ran = subprocess.run(
-            command, cwd=self.checkout, env=env, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+            command,
+            cwd=self.checkout,
+            env=env,
+            input=stdin or "",
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
         )
         if ran.returncode != 0:
             sys.stderr.write(ran.stdout[-4000:] + ran.stderr[-8000:])
