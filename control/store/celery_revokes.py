@@ -6,6 +6,7 @@ from uuid import UUID
 from sqlalchemy import RowMapping
 
 from control.store.database import Transaction
+from control.store.job_runs import Lock, wait_for_lock
 
 #: A message that waits longer than this in a queue of Celery is not accepted as revoked any more.
 REVOKES_KEPT_DAYS = 7
@@ -16,16 +17,18 @@ def lock_celery_id(tx: Transaction, task_id: UUID) -> None:
     # In this order: whoever waits for the id holds back nobody who revokes longer than the one it waits for does.
     tx.run(
         """
-        SELECT pg_advisory_xact_lock_shared(7203021),
-               pg_advisory_xact_lock(hashtextextended(CAST(:task_id AS text), 7203020))
+        SELECT pg_advisory_xact_lock_shared(:ids),
+               pg_advisory_xact_lock(hashtextextended(CAST(:task_id AS text), CAST(:id AS bigint)))
         """,
         task_id=task_id,
+        ids=int(Lock.CELERY_IDS),
+        id=int(Lock.CELERY_ID),
     )
 
 
 def lock_celery_ids(tx: Transaction) -> None:
     """The same for every id there is. A lock for each of thousands would not fit into Postgres' table of locks."""
-    tx.run("SELECT pg_advisory_xact_lock(7203021)")
+    wait_for_lock(tx, Lock.CELERY_IDS)
 
 
 def look_for_revoked(tx: Transaction, task_ids: Sequence[UUID]) -> Sequence[RowMapping]:

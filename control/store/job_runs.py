@@ -12,6 +12,10 @@ class Lock(IntEnum):
     ASSIGN_TASKS = 7_203_010
     REAP_EXPIRED_LEASES = 7_203_011
     LEAD_BRIDGE = 7_203_012
+    #: All ids that Celery clients may send and revoke.
+    CELERY_IDS = 7_203_021
+    #: One of them, as the seed of its hash.
+    CELERY_ID = 7_203_020
 
 
 def wait_for_lock(tx: Transaction, lock: Lock) -> None:

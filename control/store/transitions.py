@@ -204,7 +204,7 @@ def request_cancel(tx: Transaction, task_id: UUID, *, actor: str, reason: str | 
 def request_cancels(
     tx: Transaction, task_ids: Sequence[UUID], *, actor: str, reason: str | None
 ) -> Sequence[RowMapping]:
-    """The same for several tasks. Lock them first (`lock_tasks`), or two requests may each wait for the other."""
+    """The same for several tasks."""
     rows = tx.rows(
         f"""
         UPDATE scheduled_tasks AS task
@@ -212,8 +212,11 @@ def request_cancels(
             finished_at = CASE WHEN task.status = 'queued' THEN corral_now() END,
             cancel_requested_at = CASE WHEN task.status = 'queued' THEN NULL ELSE corral_now() END,
             cancel_reason = CASE WHEN task.status = 'queued' THEN NULL ELSE CAST(:reason AS text) END
-        WHERE task.task_id = ANY(CAST(:task_ids AS uuid[])) AND task.cancel_requested_at IS NULL
-            AND task.status IN ('queued', 'assigned', 'dispatched')
+        WHERE task.cancel_requested_at IS NULL AND task.status IN ('queued', 'assigned', 'dispatched')
+            AND task.task_id = ANY(ARRAY(
+                SELECT task_id FROM scheduled_tasks WHERE task_id = ANY(CAST(:task_ids AS uuid[]))
+                ORDER BY task_id FOR UPDATE
+            ))
         {_CHANGED}, task.lease_id
         """,
         task_ids=list(task_ids),
@@ -227,14 +230,6 @@ def _cancel_events(row: RowMapping, reason: str | None) -> list[Event]:
     asked = _event(row, TaskEventKind.CANCEL_REQUESTED, {"reason": reason} if reason else {})
     is_over = row["status"] == TaskStatus.CANCELLED
     return [asked, _event(row, TaskEventKind.CANCELLED, _BEFORE_START)] if is_over else [asked]
-
-
-def lock_tasks(tx: Transaction, task_ids: Sequence[UUID]) -> None:
-    """Lock several tasks in the order in which everybody does."""
-    tx.run(
-        "SELECT FROM scheduled_tasks WHERE task_id = ANY(CAST(:task_ids AS uuid[])) ORDER BY task_id FOR UPDATE",
-        task_ids=list(task_ids),
-    )
 
 
 def settle_assigned_cancels(tx: Transaction) -> Sequence[RowMapping]:
@@ -429,9 +424,7 @@ def cancel_expired(tx: Transaction, *, actor: str) -> Sequence[RowMapping]:
         {_CHANGED}
         """
     )
-    asked = [_event(row, TaskEventKind.CANCEL_REQUESTED, {"reason": EXPIRED_REASON}) for row in changed]
-    ended = [_event(row, TaskEventKind.CANCELLED, _BEFORE_START) for row in changed]
-    record_events(tx, [*asked, *ended], actor=actor)
+    record_events(tx, [event for row in changed for event in _cancel_events(row, EXPIRED_REASON)], actor=actor)
     return changed
 
 
