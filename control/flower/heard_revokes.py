@@ -64,8 +64,8 @@ class HeardRevokes:
             self._plane,
             command.task_ids,
             actor=ACTOR,
-            reason=f"{'terminated' if is_hard else 'revoked'} in Celery",
             keeps_unknown=self._keeps_unknown,
+            is_hard=is_hard,
         )
         if revoked.cancelled or revoked.kept:
             log.info("revokes.heard", cancelled=len(revoked.cancelled), kept=len(revoked.kept))

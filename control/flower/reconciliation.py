@@ -33,9 +33,7 @@ def reconcile_revokes(app: CeleryApp, plane: Plane, *, keeps_unknown: bool) -> i
     Raises:
         kombu.exceptions.OperationalError: Redis does not answer.
     """
-    revoked = cancel_revoked(
-        plane, _remembered(app), actor=ACTOR, reason="revoked in Celery", keeps_unknown=keeps_unknown
-    )
+    revoked = cancel_revoked(plane, _remembered(app), actor=ACTOR, keeps_unknown=keeps_unknown)
     if revoked.cancelled:
         log.info("revokes.found", cancelled=len(revoked.cancelled))
     return len(revoked.cancelled)

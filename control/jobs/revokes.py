@@ -47,6 +47,10 @@ class PanelRevokes:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="revokes")
         self._running: Future[Revoked] | None = None
 
+    def close(self) -> None:
+        """Take no more; one that waits for Postgres may come to its end."""
+        self._thread.shutdown(wait=False)
+
     def answer(self, panel: Any, task_id: Any, *, is_hard: bool, signal: str | None) -> Reply:
         """Do the command; answers as Celery's own does."""
         given = cast("list[Any]", task_id) if isinstance(task_id, list) else [task_id]
@@ -78,8 +82,8 @@ class PanelRevokes:
             self._plane,
             ids,
             actor=f"celery:{hostname}",
-            reason=f"{'terminated' if is_hard else 'revoked'} in Celery",
             keeps_unknown=self._keeps_unknown,
+            is_hard=is_hard,
         )
         return self._running.result(self._limit_seconds)
 

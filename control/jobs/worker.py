@@ -81,6 +81,7 @@ def run_jobs(
         )
     finally:
         runner.close()
+        revokes.close()
         if door is not None:
             door.close()
         plane.database.close()

@@ -38,18 +38,23 @@ class Revoked:
     unknown: set[str | UUID] = field(default_factory=set[str | UUID])
 
 
-def cancel_revoked(plane: Plane, ids: Iterable[str | UUID], *, actor: str, reason: str, keeps_unknown: bool) -> Revoked:
+def cancel_revoked(
+    plane: Plane, ids: Iterable[str | UUID], *, actor: str, keeps_unknown: bool, is_hard: bool = False
+) -> Revoked:
     """Cancel those of `ids` that are device tasks; with `keeps_unknown`, keep the revoke of every other UUID.
 
-    All that it answers is durable when this returns, and doing it again changes nothing.
+    All that it answers is durable when this returns, and doing it again changes nothing. A revoke `is_hard` where it
+    asks to terminate: that is told to whoever looks, and makes no difference to a device task.
     """
+    reason = f"{'terminated' if is_hard else 'revoked'} in Celery"
     given = {said: task_id_in(said) for said in ids}
     revoked = Revoked()
     for task_ids in _pieces(sorted({task_id for task_id in given.values() if task_id}), LOOK_IDS):
         strangers = _cancel_known(plane, task_ids, revoked, actor=actor, reason=reason)
         if strangers and keeps_unknown:
             came = _keep(plane, strangers, revoked, actor=actor, reason=reason)
-            _cancel_known(plane, came, revoked, actor=actor, reason=reason)
+            if came:
+                _cancel_known(plane, came, revoked, actor=actor, reason=reason)
     known = revoked.cancelled | revoked.settled | revoked.kept
     count_revokes(actor, len(revoked.cancelled))
     revoked.unknown = {said for said, task_id in given.items() if task_id not in known}
@@ -69,7 +74,7 @@ def task_id_in(said: object) -> UUID | None:
 def _cancel_known(plane: Plane, task_ids: Sequence[UUID], revoked: Revoked, *, actor: str, reason: str) -> list[UUID]:
     """Answers the ids that are unknown."""
     with plane.database.statement() as tx:
-        rows = look_for_revoked(tx, task_ids) if task_ids else ()
+        rows = look_for_revoked(tx, task_ids)
     tasks = {row["task_id"] for row in rows if row["is_task"]}
     known: set[UUID] = {row["task_id"] for row in rows}
     for some in _pieces([row["task_id"] for row in rows if row["is_open"]], transitions.SWEEP_ROWS):
@@ -83,7 +88,6 @@ def _cancel_known(plane: Plane, task_ids: Sequence[UUID], revoked: Revoked, *, a
 def _cancel(plane: Plane, task_ids: Sequence[UUID], *, actor: str, reason: str) -> set[UUID]:
     began_at = time.monotonic()
     with work("revoke", actor=actor) as traced, plane.database.transaction() as tx:
-        transitions.lock_tasks(tx, task_ids)
         changed = transitions.request_cancels(tx, task_ids, actor=actor, reason=reason)
         for row in changed:
             traced.serve(row["task_id"], status=row["status"])

@@ -17,9 +17,7 @@ from tests.control.together import at_once, until_somebody_waits
 @pytest.fixture
 def revoke(fleet: Fleet):
     def revoke(*ids: str | UUID, keeps_unknown: bool = False) -> Revoked:
-        return cancel_revoked(
-            fleet.plane, ids, actor="celery:bridge", reason="revoked in Celery", keeps_unknown=keeps_unknown
-        )
+        return cancel_revoked(fleet.plane, ids, actor="celery:bridge", keeps_unknown=keeps_unknown)
 
     return revoke
 
