@@ -21,6 +21,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from control.flower.device_tasks import shown_arguments, task_name
 from control.operations.fleet_workers import QUEUE_WORKER, REAPER_WORKER, WorkerTask
 from control.store.event_feed import FeedEvent
 from corral.contract.cancellation import StoppedBy
@@ -32,7 +33,7 @@ CeleryEvent: TypeAlias = dict[str, Any]
 #: The name of a host as a worker.
 WorkerName: TypeAlias = Callable[[UUID], str]
 
-#: Flower keeps ten thousand tasks in its memory.
+#: Flower keeps the events of many thousands of tasks in its memory.
 MOST_CHARACTERS = 2_000
 
 
@@ -53,15 +54,15 @@ def received(event: FeedEvent, worker: str) -> CeleryEvent:
         event.at,
         kind=event.task_kind,
         attempts=event.attempt,
-        shown=_shown(event.task_kind, event.task_name, event.labels, event.created_by, event.serial),
+        shown=shown_arguments(event),
     )
 
 
 def live_task(task: WorkerTask, worker: str) -> list[CeleryEvent]:
     """How a task came to where it is now, for whoever did not hear of it, or heard less."""
     is_running = task.status is TaskStatus.DISPATCHED
-    shown = _shown(task.task_kind, task.task_name, task.labels, task.created_by, task.serial)
     attempts = task.attempt - 1 if is_running else task.attempt
+    shown = shown_arguments(task)
     known = _received(worker, task.task_id, task.since, kind=task.task_kind, attempts=attempts, shown=shown)
     # Whoever takes it for started, in a former attempt, would not move it back for less.
     retried = [_task("task-retried", QUEUE_WORKER, task.task_id, task.since, task.task_kind)] if attempts else []
@@ -148,17 +149,9 @@ def _task(event_type: str, worker: str, task_id: UUID, at: datetime, kind: TaskK
         "hostname": worker,
         "uuid": str(task_id),
         "timestamp": at.timestamp(),
-        "name": f"corral.{kind}",
+        "name": task_name(kind),
         **more,
     }
-
-
-def _shown(
-    kind: TaskKind, name: str | None, labels: Mapping[str, str] | None, created_by: str | None, serial: str | None
-) -> dict[str, Any]:
-    """What is shown as the task's arguments. What it runs with stays out: a flow types passwords."""
-    device = {"serial": serial} if serial else {}
-    return {"name": name, "kind": kind.value, "labels": dict(labels or {}), "created_by": created_by, **device}
 
 
 def _cut(text: str | None) -> str | None:

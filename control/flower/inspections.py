@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from control.flower.device_tasks import shown_arguments, task_name
 from control.operations.fleet_workers import QUEUE_WORKER, REAPER_WORKER, WorkerTask, WorkerView
 from corral.contract.tasks import TaskKind
 
@@ -37,11 +38,6 @@ def inspected_fleet(
     workers.append(Inspected(QUEUE_WORKER, broker, reserved=queued))
     workers.append(Inspected(REAPER_WORKER, broker))
     return {worker.name: worker for worker in workers}
-
-
-def task_name(kind: TaskKind) -> str:
-    """The name of device tasks among Celery's tasks."""
-    return f"corral.{kind.value}"
 
 
 def _ping(_: Inspected) -> dict[str, str]:
@@ -108,13 +104,7 @@ def _task(task: WorkerTask, worker: Inspected, *, is_running: bool) -> dict[str,
         "id": str(task.task_id),
         "name": task_name(task.task_kind),
         "args": [],
-        "kwargs": {
-            "name": task.task_name,
-            "kind": task.task_kind.value,
-            "labels": dict(task.labels),
-            "created_by": task.created_by,
-            "serial": task.serial,
-        },
+        "kwargs": shown_arguments(task),
         "type": task_name(task.task_kind),
         "hostname": worker.name,
         "time_start": task.since.timestamp() if is_running else None,

@@ -15,7 +15,7 @@ from control.operations.fleet_workers import QUEUE_WORKER, WorkerView, fleet_as_
 from control.operations.plane import Plane
 from control.store.event_feed import FeedEvent
 
-#: The youngest of the queue: Flower remembers ten thousand tasks, and the others appear when their turn comes.
+#: The youngest of the queue, and no more than Flower has room for; the others appear when their turn comes.
 MOST_QUEUED = 5_000
 
 
