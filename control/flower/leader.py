@@ -18,6 +18,7 @@ from control.flower.stream import EventStream, NobodyTold
 from control.flower.telling import Telling
 from control.jobs.celery_app import CeleryApp
 from control.operations.plane import Plane
+from control.store.database import DATABASE_AWAY
 
 log = structlog.get_logger()
 
@@ -138,7 +139,7 @@ class Leader:
         duty.due_at = self._clock() + duty.apart_seconds
         try:
             duty.do()
-        except (SQLAlchemyError, NobodyTold, OperationalError):
+        except (*DATABASE_AWAY, NobodyTold, OperationalError):
             duty.due_at = 0.0
             raise
         except Exception:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 import structlog
-from kombu.exceptions import InconsistencyError  # pyright: ignore[reportMissingTypeStubs] - kombu has no types
+from kombu.exceptions import InconsistencyError, OperationalError  # pyright: ignore[reportMissingTypeStubs] - kombu has no types
 from kombu.messaging import Consumer, Producer  # pyright: ignore[reportMissingTypeStubs] - as above
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -85,10 +85,16 @@ class PidboxListener:
             except Exception as error:  # noqa: BLE001 - a listener that ends leaves the bridge deaf for good
                 failures = 1 if self._is_connected else failures + 1
                 if failures == 1:
-                    log.warning("pidbox.disconnected", error=f"{type(error).__name__}: {error}")
+                    self._say_why(error)
                 self._is_connected = False
                 self._revokes.retry()
                 stop.wait(RECONNECT_SECONDS[min(failures, len(RECONNECT_SECONDS)) - 1])
+
+    def _say_why(self, error: Exception) -> None:
+        reason = f"{type(error).__name__}: {error}"
+        # What is no trouble with Redis is a mistake of ours, and its traceback says where.
+        is_trouble = isinstance(error, (Deaf, OperationalError, *self._app.connection_for_read().connection_errors))
+        log.warning("pidbox.disconnected", error=reason, exc_info=None if is_trouble else error)
 
     def _listen(self, stop: threading.Event) -> None:
         with self._app.connection_for_read() as connection:

@@ -15,7 +15,6 @@ from celery.exceptions import Ignore, Reject  # pyright: ignore[reportMissingTyp
 from celery.utils.time import maybe_iso8601, maybe_make_aware  # pyright: ignore[reportMissingTypeStubs]
 from celery.worker import state as worker_state  # pyright: ignore[reportMissingTypeStubs]
 from celery.worker.request import Request  # pyright: ignore[reportMissingTypeStubs]
-from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError as PoolTimeoutError
 
 from control.domain.errors import Refusal
 from control.jobs import front_door_answers as answers
@@ -23,6 +22,7 @@ from control.jobs.celery_app import CeleryApp
 from control.jobs.front_door_app import TASK_NAME, close_front_door_app, front_door_app, front_door_queue
 from control.operations.front_door import CeleryMessage, Told, accept_message, refuse_message
 from control.operations.plane import Plane
+from control.store.database import DATABASE_AWAY
 
 log = structlog.get_logger()
 
@@ -30,7 +30,6 @@ _WorkerRequest: Any = Request
 _revoked: Any = worker_state.revoked
 _as_instant: Any = maybe_iso8601
 _as_aware: Any = maybe_make_aware
-_DATABASE_AWAY = (OperationalError, InterfaceError, PoolTimeoutError)
 
 #: A message that cannot be worked on just now goes back to its queue, and must not come again at once.
 PUT_BACK_AFTER_SECONDS = 1.0
@@ -65,7 +64,7 @@ class FrontDoor:
         """
         try:
             self._accept_or_refuse(request)
-        except (*_DATABASE_AWAY, *answers.unreachable_errors(self._app)) as trouble:
+        except (*DATABASE_AWAY, *answers.unreachable_errors(self._app)) as trouble:
             log.warning("front_door.put_back", task_id=request.id, error=str(trouble))
             time.sleep(PUT_BACK_AFTER_SECONDS)
             raise Reject(trouble, requeue=True) from trouble
@@ -79,7 +78,7 @@ class FrontDoor:
         except Refusal as refusal:
             log.info("front_door.refused", task_id=request.id, reason=str(refusal))
             self._refuse(request, refusal)
-        except (*_DATABASE_AWAY, *answers.unreachable_errors(self._app)):
+        except (*DATABASE_AWAY, *answers.unreachable_errors(self._app)):
             raise
         except Exception as trouble:
             # Answered, for it would fail again, and its sender would wait for ever.
