@@ -12,8 +12,8 @@ METHOD = "corral_canary"
 EVERY_SECONDS = 5.0
 #: Until the first word is heard: one that is said before the subscription counts reaches nobody.
 AT_FIRST_SECONDS = 0.2
-#: Two words that were not heard: the connection is dead.
-SILENCE_SECONDS = 2.5 * EVERY_SECONDS
+#: So many were not heard, and half of the time until the next has passed: the connection is dead.
+WORDS_MISSED = 2
 
 
 class Canary:
@@ -25,7 +25,7 @@ class Canary:
         self._name = name
         self._clock = clock
         self._every_seconds = every_seconds
-        self._silence_seconds = every_seconds * SILENCE_SECONDS / EVERY_SECONDS
+        self._silence_seconds = every_seconds * (WORDS_MISSED + 0.5)
         self._due_at = clock()
         self._listens_since = self.heard_at = clock()
 
