@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from celery import Celery
+from celery._state import _set_task_join_will_block
 from celery.app.trace import reset_worker_optimizations, setup_worker_optimizations
 from celery.result import AsyncResult
 from celery.worker import WorkController, state
@@ -168,6 +169,8 @@ def worker_in_thread(plane: Plane, redis_url: str, door: FrontDoor | None) -> It
     assert not thread.is_alive()
     gate.close()
     reset_worker_optimizations(app)
+    # The worker forbade its process to wait for results, and leaves it so.
+    _set_task_join_will_block(False)
     close_front_door_app(app)
     state.should_stop = None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from celery._state import _set_task_join_will_block
 from celery.app.trace import reset_worker_optimizations, setup_worker_optimizations
 from celery.worker import WorkController, state
 
@@ -101,6 +102,8 @@ def start_worker(redis_url: str, plane: Plane) -> Iterator[Callable[..., JobRunn
         assert not thread.is_alive()
         gate.close()
         reset_worker_optimizations(app)
+        # The worker forbade its process to wait for results, and leaves it so.
+        _set_task_join_will_block(False)
         app.close()
     state.should_stop = None
 

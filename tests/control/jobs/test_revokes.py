@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from celery import Celery
+from celery._state import _set_task_join_will_block
 from celery.worker import WorkController, control, state
 from celery.worker.control import Panel
 
@@ -46,6 +47,8 @@ def working(app: CeleryApp, **options: Any) -> Iterator[None]:
         thread.join(20)
         assert not thread.is_alive()
         close_state_file(worker)
+        # The worker forbade its process to wait for results, and leaves it so.
+        _set_task_join_will_block(False)
         state.should_stop = None
         state.revoked.clear()
         app.close()
