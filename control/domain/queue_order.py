@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
@@ -12,6 +13,7 @@ class Head(NamedTuple):
 
     requirement_class: str
     priority: int
+    created_at: datetime
     task_id: UUID
 
 
@@ -41,7 +43,7 @@ class QueueOrder:
 
     def pop(self) -> Head | None:
         """The next task; None where there is none. No other of its class comes before `advance`."""
-        return heappop(self._heap)[2] if self._heap else None
+        return heappop(self._heap)[-1] if self._heap else None
 
     def advance(self, name: str) -> None:
         """Let the next task of this class come forward."""
@@ -59,5 +61,5 @@ class QueueOrder:
                 self._waiting[head.requirement_class].append(head)
 
     @staticmethod
-    def _entry(head: Head) -> tuple[int, UUID, Head]:
-        return -head.priority, head.task_id, head
+    def _entry(head: Head) -> tuple[int, datetime, UUID, Head]:
+        return -head.priority, head.created_at, head.task_id, head

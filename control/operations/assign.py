@@ -106,7 +106,7 @@ def _shared_labels(key: LabelSetKey, labels: Mapping[str, str]) -> dict[str, str
 
 def _heads(tx: Transaction, limits: Mapping[str, int]) -> Iterator[Head]:
     for row in first_of_classes(tx, limits):
-        yield Head(row["requirement_class"], row["priority"], row["task_id"])
+        yield Head(row["requirement_class"], row["priority"], row["created_at"], row["task_id"])
 
 
 def _matched(queue: QueueOrder, suiting: Mapping[str, int], free: Mapping[int, list[str]]) -> Iterator[Booking]:

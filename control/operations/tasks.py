@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,9 +13,13 @@ from control.operations.plane import Plane
 from control.operations.views import receipt_of, task_view
 from control.store import attempts, events, tasks
 from control.store.database import Transaction
+from control.store.tasks import Place
 from corral.contract.history import AttemptList, AttemptView, TaskEventKind, TaskEventList, TaskEventView
 from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import Requirement, TaskDetail, TaskPage
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +57,8 @@ def list_tasks(plane: Plane, filters: TaskFilters, *, page_token: str | None, li
         conditions = [tasks.TASK_CONDITIONS[name] for name in parameters]
         rows = tasks.list_tasks(tx, conditions, parameters, before=before, limit=limit + 1)
         views = [task_view(row) for row in rows[:limit]]
-    has_more = len(rows) > limit
-    return TaskPage(tasks=views, next_page_token=_token(views[-1].task_id, parameters) if has_more else None)
+    last = Place(views[-1].created_at, views[-1].task_id) if len(rows) > limit else None
+    return TaskPage(tasks=views, next_page_token=_token(last, parameters) if last else None)
 
 
 def show_task(plane: Plane, task_id: UUID) -> TaskDetail:
@@ -118,24 +123,27 @@ def task_not_found(task_id: UUID) -> TaskNotFound:
     return TaskNotFound(f"there is no task {task_id}", task_id=str(task_id))
 
 
-def _token(task_id: UUID, parameters: dict[str, Any]) -> str:
-    return base64.urlsafe_b64encode(task_id.bytes + _seal(task_id, parameters)).rstrip(b"=").decode()
+def _token(place: Place, parameters: dict[str, Any]) -> str:
+    microseconds = (place.created_at - _EPOCH) // _MICROSECOND
+    content = place.task_id.bytes + microseconds.to_bytes(8) + _seal(place, parameters)
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
-def _read_token(token: str, parameters: dict[str, Any]) -> UUID:
+def _read_token(token: str, parameters: dict[str, Any]) -> Place:
     try:
         content = base64.b64decode(token.encode() + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        task_id = UUID(bytes=content[:16])
-    except ValueError:
+        created_at = _EPOCH + int.from_bytes(content[16:24]) * _MICROSECOND
+        place = Place(created_at, UUID(bytes=content[:16]))
+    except (ValueError, OverflowError):
         raise _invalid_token() from None
-    if content[16:] != _seal(task_id, parameters):
+    if content[24:] != _seal(place, parameters):
         raise _invalid_token()
-    return task_id
+    return place
 
 
-def _seal(task_id: UUID, parameters: dict[str, Any]) -> bytes:
-    """Binds a token to its filters. It holds only a position, so it needs no secret."""
-    text = json.dumps([str(task_id), parameters], sort_keys=True, default=str)
+def _seal(place: Place, parameters: dict[str, Any]) -> bytes:
+    """Binds a token to its filters. It holds only a place, so it needs no secret."""
+    text = json.dumps([*place, parameters], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).digest()[:8]
 
 

@@ -37,10 +37,10 @@ LOOK_AND_LOCK_HOST = """
 """
 #: The tasks of the claim, locked, in the order in which they are given.
 CANDIDATES = """
-    SELECT task.task_id, task.priority, task.device_id FROM host CROSS JOIN scheduled_tasks AS task
+    SELECT task.task_id, task.priority, task.created_at, task.device_id FROM host CROSS JOIN scheduled_tasks AS task
     WHERE task.task_id = ANY(CAST((SELECT to_claim FROM look) AS uuid[])) AND task.status = 'assigned'
         AND task.cancel_requested_at IS NULL
-    ORDER BY task.priority DESC, task.task_id LIMIT :limit FOR UPDATE OF task SKIP LOCKED
+    ORDER BY task.priority DESC, task.created_at, task.task_id LIMIT :limit FOR UPDATE OF task SKIP LOCKED
 """
 
 #: What a host needs to run a task, by the names of `corral.contract.host_protocol.Assignment`. `position` is its place

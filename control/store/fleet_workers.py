@@ -64,7 +64,7 @@ def tasks_on_hosts(tx: Transaction, *, limit: int) -> Sequence[RowMapping]:
         FROM scheduled_tasks AS task
         JOIN devices AS device ON device.device_id = task.device_id
         LEFT JOIN leases AS lease ON lease.lease_id = task.lease_id
-        WHERE task.status IN ('assigned', 'dispatched') ORDER BY task.task_id LIMIT :limit
+        WHERE task.status IN ('assigned', 'dispatched') ORDER BY task.created_at, task.task_id LIMIT :limit
         """,
         limit=limit,
     )
@@ -75,7 +75,8 @@ def queued_tasks(tx: Transaction, *, limit: int) -> Sequence[RowMapping]:
     return tx.rows(
         f"""
         SELECT {_TASK}, NULL AS serial, NULL AS progress, task.queued_at AS since
-        FROM scheduled_tasks AS task WHERE task.status = 'queued' ORDER BY task.task_id DESC LIMIT :limit
+        FROM scheduled_tasks AS task WHERE task.status = 'queued'
+        ORDER BY task.created_at DESC, task.task_id DESC LIMIT :limit
         """,
         limit=limit,
     )

@@ -34,7 +34,7 @@ def requirements_of_classes(tx: Transaction, requirement_classes: Sequence[str])
         SELECT class.name AS requirement_class, task.requires
         FROM unnest(CAST(:names AS text[])) AS class (name), LATERAL (
             SELECT requires FROM scheduled_tasks WHERE status = 'queued' AND requirement_class = class.name
-            ORDER BY requirement_class, priority DESC, task_id LIMIT 1
+            ORDER BY requirement_class, priority DESC, created_at, task_id LIMIT 1
         ) AS task
         """,
         names=list(requirement_classes),
@@ -47,11 +47,11 @@ def first_of_classes(tx: Transaction, limits: Mapping[str, int]) -> Sequence[Row
         return []
     return tx.rows(
         """
-        SELECT class.name AS requirement_class, task.priority, task.task_id
+        SELECT class.name AS requirement_class, task.priority, task.created_at, task.task_id
         FROM unnest(CAST(:names AS text[]), CAST(:limits AS integer[])) AS class (name, most), LATERAL (
-            SELECT priority, task_id FROM scheduled_tasks
+            SELECT priority, created_at, task_id FROM scheduled_tasks
             WHERE status = 'queued' AND requirement_class = class.name
-            ORDER BY priority DESC, task_id LIMIT class.most
+            ORDER BY priority DESC, created_at, task_id LIMIT class.most
         ) AS task
         """,
         names=list(limits),

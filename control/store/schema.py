@@ -1,5 +1,6 @@
 """Brings a database to the schema of this code."""
 
+import time
 from pathlib import Path
 
 from alembic import command
@@ -14,6 +15,7 @@ from control.store.revision import head_revision
 
 #: One migration at a time, whoever starts it: the number names this lock in Postgres.
 _MIGRATION_LOCK = 7_203_001
+_ASK_AGAIN_SECONDS = 0.1
 
 
 def migrate(database_url: str, *, target: str = "head") -> str:
@@ -24,9 +26,7 @@ def migrate(database_url: str, *, target: str = "head") -> str:
     """
     engine = create_engine(psycopg_url(database_url), poolclass=NullPool)
     with engine.connect() as lock, engine.connect() as connection:
-        lock.execution_options(isolation_level="AUTOCOMMIT").execute(
-            text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})")
-        )
+        _take_turn(lock.execution_options(isolation_level="AUTOCOMMIT"))
         revision = _revision(connection)
         if target == "head" and revision is not None and revision > head_revision():
             return revision
@@ -36,6 +36,13 @@ def migrate(database_url: str, *, target: str = "head") -> str:
             command.upgrade(_config(connection), target)
         connection.commit()
         return _revision(connection) or "base"
+
+
+def _take_turn(lock: Connection) -> None:
+    # Asked for again and again: an index that is built concurrently waits for all statements that began before it, so
+    # also for one that waits for this lock, for ever.
+    while not lock.execute(text(f"SELECT pg_try_advisory_lock({_MIGRATION_LOCK})")).scalar_one():
+        time.sleep(_ASK_AGAIN_SECONDS)
 
 
 def _revision(connection: Connection) -> str | None:

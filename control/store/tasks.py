@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import RowMapping
@@ -114,16 +114,23 @@ def task_exists(tx: Transaction, task_id: UUID) -> bool:
     return tx.row("SELECT 1 FROM scheduled_tasks WHERE task_id = :task_id", task_id=task_id) is not None
 
 
+class Place(NamedTuple):
+    """Where a task stands in a list."""
+
+    created_at: datetime
+    task_id: UUID
+
+
 def list_tasks(
-    tx: Transaction, conditions: Sequence[str], parameters: Mapping[str, Any], *, before: UUID | None, limit: int
+    tx: Transaction, conditions: Sequence[str], parameters: Mapping[str, Any], *, before: Place | None, limit: int
 ) -> Sequence[RowMapping]:
     """Tasks that meet all conditions (fragments of `TASK_CONDITIONS`), from the youngest to the oldest."""
-    every = [*conditions, *(["task.task_id < :before"] if before else [])]
+    every = [*conditions, *(["(task.created_at, task.task_id) < (:created_at, :task_id)"] if before else [])]
     where = f"WHERE {' AND '.join(every)}" if every else ""
     return tx.rows(
-        f"SELECT {_VIEW} {_FROM} {where} ORDER BY task.task_id DESC LIMIT :limit",
+        f"SELECT {_VIEW} {_FROM} {where} ORDER BY task.created_at DESC, task.task_id DESC LIMIT :limit",
         **parameters,
-        **({"before": before} if before else {}),
+        **(before._asdict() if before else {}),
         limit=limit,
     )
 
@@ -165,13 +172,15 @@ def find_idempotency_key(tx: Transaction, *, key_id: str, key: str) -> RowMappin
 
 
 def ended_tasks(tx: Transaction, *, older_than_days: float) -> list[UUID]:
-    """Tasks that ended longer ago than that, locked, some at a time."""
+    """Tasks that ended longer ago than that, locked; the oldest first, some at a time."""
     rows = tx.rows(
         f"""
         SELECT task_id FROM scheduled_tasks
         WHERE status IN ('done', 'failed', 'cancelled')
             AND finished_at < corral_now() - make_interval(secs => :seconds)
-        ORDER BY task_id LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
+            -- What ended before then was made before then, and that has an index.
+            AND created_at < corral_now() - make_interval(secs => :seconds)
+        ORDER BY created_at LIMIT {SWEEP_ROWS} FOR UPDATE SKIP LOCKED
         """,
         seconds=older_than_days * 86_400,
     )

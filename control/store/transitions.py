@@ -115,7 +115,7 @@ def dispatch(
         WITH {claims.LOOK_AND_LOCK_HOST}, candidate AS MATERIALIZED (
             {claims.CANDIDATES}
         ), chosen AS (
-            SELECT task_id, serial, row_number() OVER (ORDER BY priority DESC, task_id) AS position
+            SELECT task_id, serial, row_number() OVER (ORDER BY priority DESC, created_at, task_id) AS position
             FROM candidate JOIN devices USING (device_id)
         ), dispatched AS (
             UPDATE scheduled_tasks AS task
@@ -162,13 +162,13 @@ def take_queued(
             SELECT head.task_id, device.device_id, device.host_id, device.serial, 1 AS position
             FROM devices AS device, LATERAL (
                 SELECT class.name FROM unnest(CAST(:classes AS text[])) AS class (name), LATERAL (
-                    SELECT priority, task_id FROM scheduled_tasks
+                    SELECT priority, created_at, task_id FROM scheduled_tasks
                     WHERE status = 'queued' AND requirement_class = class.name
-                    ORDER BY priority DESC, task_id LIMIT 1
-                ) AS head ORDER BY head.priority DESC, head.task_id LIMIT 1
+                    ORDER BY priority DESC, created_at, task_id LIMIT 1
+                ) AS head ORDER BY head.priority DESC, head.created_at, head.task_id LIMIT 1
             ) AS best, LATERAL (
                 SELECT task_id FROM scheduled_tasks WHERE status = 'queued' AND requirement_class = best.name
-                ORDER BY priority DESC, task_id LIMIT 1 FOR UPDATE SKIP LOCKED
+                ORDER BY priority DESC, created_at, task_id LIMIT 1 FOR UPDATE SKIP LOCKED
             ) AS head
             WHERE device.device_id = :device_id
         ), dispatched AS (

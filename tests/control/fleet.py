@@ -1,6 +1,6 @@
 """Hosts and clients as operations see them: what a test says in one line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -161,6 +161,20 @@ class Fleet:
     def kinds(self, task_id: UUID) -> list[str]:
         """The audit trail of a task, in short."""
         return [event.kind.value.removeprefix("task.") for event in list_events(self.plane, task_id).events]
+
+    def make_old(self, minutes: Mapping[UUID, int]) -> None:
+        """Let tasks have been submitted so long ago, whatever their ids say."""
+        with self.plane.database.transaction() as tx:
+            tx.run(
+                """
+                UPDATE scheduled_tasks AS task
+                SET created_at = date_trunc('hour', corral_now()) - make_interval(mins => aged.minutes)
+                FROM unnest(CAST(:ids AS uuid[]), CAST(:minutes AS integer[])) AS aged (task_id, minutes)
+                WHERE task.task_id = aged.task_id
+                """,
+                ids=list(minutes),
+                minutes=list(minutes.values()),
+            )
 
     def expire(self, assignment: Assignment) -> None:
         """Let time run out for a lease, and the API have been there all the while."""

@@ -88,7 +88,8 @@ def test_the_queue_is_read_by_its_index(fleet: Fleet, database: Database) -> Non
         for statement in sent:
             text = statement.replace("%(names)s", "'{class-1}'").replace("%(limits)s", "'{3}'")
             plan = "\n".join(row["QUERY PLAN"] for row in tx.rows(f"EXPLAIN {text}".replace("::", "\\:\\:")))
-            assert "ix_scheduled_tasks_queue" in plan
+            assert "ix_scheduled_tasks_queue_order" in plan
+            assert "Sort" not in plan
             assert "Seq Scan on scheduled_tasks" not in plan
 
 

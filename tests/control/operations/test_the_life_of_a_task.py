@@ -259,6 +259,19 @@ def test_urgent_goes_before_old_and_old_before_young(fleet: Fleet) -> None:
     assert order == [young_and_urgent[2], young_and_urgent[0], young_and_urgent[1]]
 
 
+def test_old_goes_before_young_where_ids_say_nothing_of_age(fleet: Fleet) -> None:
+    host = fleet.host("A", "B")
+    young, middle, old, oldest = [fleet.submit() for _ in range(4)]
+    fleet.make_old({young: 1, middle: 2, old: 3, oldest: 4})
+    assert fleet.assign() == 2
+    claimed = host.claim_several()
+    assert [assignment.task_id for assignment in claimed] == [oldest, old]
+    answer = host.report(claimed[0], "done", next_claim=host.claim_request("A", "B").model_dump())
+    assert answer.claimed
+    assert answer.claimed.assignment
+    assert answer.claimed.assignment.task_id == middle
+
+
 def test_tasks_that_no_device_suits_do_not_stand_in_the_way(fleet: Fleet) -> None:
     host = fleet.host()
     for _ in range(3):
