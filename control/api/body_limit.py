@@ -7,9 +7,7 @@ from contextlib import suppress
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from control.domain.errors import BodyTooLarge
-
-#: A flow with all of its files is a few dozen KiB; this is for the largest suite that anybody keeps in one task.
-MAX_BODY_BYTES = 1024 * 1024
+from control.domain.submission import MAX_SUBMISSION_BYTES
 
 #: Most clients read the answer only after they have sent everything, and lose it when the connection is cut before. So
 #: this much more is taken and thrown away.
@@ -50,7 +48,7 @@ class BodyLimit:
 
     def _limit(self, scope: Scope) -> int:
         is_upload = scope["method"] == "PUT" and _ARTIFACT_UPLOAD.fullmatch(scope["path"])
-        return self._max_artifact_bytes if is_upload else MAX_BODY_BYTES
+        return self._max_artifact_bytes if is_upload else MAX_SUBMISSION_BYTES
 
 
 def _announced_bytes(scope: Scope) -> int | None:

@@ -10,6 +10,8 @@ from corral.flow.parser import parse_flow, parse_flows
 from corral.goal.errors import InvalidScript
 from corral.goal.script import parse_script
 
+#: A flow with all of its files is a few dozen KiB; this is for the largest suite that anybody keeps in one task.
+MAX_SUBMISSION_BYTES = 1024 * 1024
 #: The name under which a flow's own text is known in errors; its included files keep their paths.
 FLOW_NAME = "flow.yaml"
 #: A goal's first line stands for its name where it has none: as much of it as a list shows.

@@ -12,8 +12,7 @@ from celery.exceptions import TaskRevokedError  # pyright: ignore[reportMissingT
 from control.flower.metrics import RESULTS_PUBLISHED
 from control.jobs import front_door_answers as answers
 from control.jobs.celery_app import CeleryApp
-from control.operations.front_door import (
-    EXPIRED_ACTOR,
+from control.operations.celery_requests import (
     Ending,
     Told,
     ended_requests,
@@ -21,6 +20,7 @@ from control.operations.front_door import (
     settle_request,
     tell_changes,
 )
+from control.operations.front_door import EXPIRED_ACTOR
 from control.operations.plane import Plane
 from corral.contract.task_status import TaskStatus
 

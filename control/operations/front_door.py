@@ -1,8 +1,4 @@
-"""Take in what Celery clients send, and find out what they are to be told.
-
-Whoever calls tells the result backend by the functions that are handed in here, within the transaction: so two that
-tell of one task never overtake each other, and what was not told stays due. It may be told twice, after a crash.
-"""
+"""Take in what Celery clients send. What they are told of it later is in `celery_requests`."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,20 +12,18 @@ from pydantic import ValidationError
 from control.domain.errors import BodyTooLarge, InvalidRequest
 from control.domain.field_problems import field_problems
 from control.domain.requirements import requirement_class
-from control.domain.submission import checked
+from control.domain.submission import MAX_SUBMISSION_BYTES, checked
 from control.metrics import count_revokes
+from control.operations.celery_requests import QUEUED, Told
 from control.operations.plane import Job, Plane
 from control.store import celery_requests, transitions
 from control.store.celery_revokes import lock_celery_id, take_revoke
 from control.store.database import Transaction, retried_on_deadlock
 from control.store.tasks import insert_task, task_exists
 from corral.contract.problems import FieldProblem
-from corral.contract.task_status import TaskStatus
 from corral.contract.tasks import TaskKind, TaskSubmission
 from corral.traces.spans import work
 
-#: What the API takes as one body.
-MAX_SUBMISSION_BYTES = 1024 * 1024
 #: Who ends a task that nobody began in time.
 EXPIRED_ACTOR = "celery:expires"
 #: Where in the message the fields of a task stand.
@@ -48,23 +42,6 @@ class CeleryMessage:
     expires_at: datetime | None = None
     #: Who heard that this id was revoked, before the message was taken from its queue.
     revoked_by: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a task has ended, for whoever sent it."""
-
-    request: Mapping[str, Any]
-    status: TaskStatus
-    result: Mapping[str, Any] | None
-    failure_reason: str | None
-    cancelled_by: str | None
-    cancel_reason: str | None
-
-
-#: A state of Celery's or of ours, and what goes with it.
-Told = Mapping[str, Any]
-QUEUED: Told = {"state": "QUEUED", "meta": {"attempt": 0}}
 
 
 def accept_message(
@@ -114,41 +91,6 @@ def refuse_message(plane: Plane, task_id: str, *, tell: Callable[[], None]) -> b
     return True
 
 
-def lately_ended_requests(plane: Plane, *, limit: int) -> list[UUID]:
-    """Tasks that have ended just now without their sender having been told; it may miss some."""
-    with plane.database.statement() as tx:
-        return celery_requests.lately_ended_requests(tx, limit=limit)
-
-
-def ended_requests(plane: Plane, *, limit: int) -> list[UUID]:
-    """Tasks that have ended without their sender having been told."""
-    with plane.database.statement() as tx:
-        return celery_requests.ended_requests(tx, limit=limit)
-
-
-def settle_request(plane: Plane, task_id: UUID, *, tell: Callable[[Ending], Told]) -> bool:
-    """Tell the sender of a task how it ended; False where somebody else does, or has."""
-    with plane.database.transaction() as tx:
-        row = celery_requests.lock_ended_request(tx, task_id)
-        if row is None:
-            return False
-        facts: dict[str, Any] = {**row, "status": TaskStatus(row["status"])}
-        told = tell(Ending(**facts))
-        celery_requests.settle_request(tx, task_id, published=told)
-    return True
-
-
-def tell_changes(plane: Plane, *, tell: Callable[[Mapping[str, Any], Told], None], limit: int) -> int:
-    """Tell the senders of running and requeued tasks how they are doing, where they do not know it yet."""
-    with plane.database.transaction() as tx:
-        changed = celery_requests.lock_changed_requests(tx, limit=limit)
-        for row in changed:
-            tell(row["request"], row["told"])
-        if changed:
-            celery_requests.note_published(tx, {row["task_id"]: row["told"] for row in changed})
-    return len(changed)
-
-
 @retried_on_deadlock
 def cancel_expired_tasks(plane: Plane) -> int:
     """Cancel tasks of Celery clients that have not begun by the time that their message gives."""
@@ -191,7 +133,7 @@ def _submission(message: CeleryMessage) -> TaskSubmission:
             "there is nothing to run: name the fields of a task, such as kwargs={'flow': '…'} or kwargs={'goal': '…'};"
             " positional arguments are ignored",
         )
-    if len(json.dumps(message.fields)) > MAX_SUBMISSION_BYTES:
+    if _size_bytes(message.fields) > MAX_SUBMISSION_BYTES:
         raise BodyTooLarge(f"{_ROOT}: more than {MAX_SUBMISSION_BYTES} bytes; a task takes no more than that")
     try:
         return TaskSubmission.model_validate(_with_kind(message.fields))
@@ -200,6 +142,11 @@ def _submission(message: CeleryMessage) -> TaskSubmission:
         problems = field_problems(found, root=_ROOT, known_fields=list(TaskSubmission.model_fields))
         # All of it in words: the message is the only thing that a client of Celery is shown of an error.
         raise InvalidRequest("; ".join(_in_words(one) for one in problems), errors=problems) from None
+
+
+def _size_bytes(fields: Mapping[str, Any]) -> int:
+    # As the API's clients send them; half of a surrogate pair is refused later, in better words than an encoder has.
+    return len(json.dumps(fields, ensure_ascii=False).encode(errors="surrogatepass"))
 
 
 def _with_kind(fields: Mapping[str, Any]) -> dict[str, Any]:

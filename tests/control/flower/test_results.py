@@ -281,7 +281,7 @@ def test_a_publisher_that_dies_before_it_notes_an_end_leaves_it_to_the_next_one(
     host = world.host()
     host.report(world.running(host), "done", result={"ok": True})
     with monkeypatch.context() as patch:
-        patch.setattr("control.operations.front_door.celery_requests.settle_request", died)
+        patch.setattr("control.store.celery_requests.settle_request", died)
         with pytest.raises(KeyboardInterrupt):
             world.publish()
     assert get(sent) == {"ok": True}

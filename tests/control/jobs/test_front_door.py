@@ -98,6 +98,10 @@ def test_a_time_to_wait_for_is_refused(world):
     assert "InvalidRequest: eta: a task cannot wait for a time" in refused(world.send(options={"countdown": 60}))
 
 
+def test_a_submission_is_as_long_as_its_bytes_whatever_its_letters(world):
+    world.accepted(flow=f"{FLOW}\n# {'д' * 400_000}")
+
+
 def test_an_id_that_is_no_uuid_is_refused(world):
     assert "InvalidRequest: task_id: 'mine' is no UUID" in refused(world.send(options={"task_id": "mine"}))
 
