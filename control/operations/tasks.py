@@ -36,13 +36,20 @@ class TaskFilters:
     def parameters(self) -> dict[str, Any]:
         """The filters that are set, by name."""
         return {
-            **({"statuses": [status.value for status in self.statuses]} if self.statuses else {}),
+            **_of_statuses([status.value for status in self.statuses]),
             **({"is_cancelling": self.is_cancelling} if self.is_cancelling is not None else {}),
             **({"labels": json.dumps(self.labels, sort_keys=True)} if self.labels else {}),
             **({"host_id": self.host_id} if self.host_id else {}),
             **({"device_id": self.device_id} if self.device_id else {}),
             **({"batch_id": self.batch_id} if self.batch_id is not None else {}),
         }
+
+
+def _of_statuses(statuses: list[str]) -> dict[str, Any]:
+    # One alone is a condition of its own: only for that does Postgres find the youngest by its index.
+    if len(statuses) == 1:
+        return {"status": statuses[0]}
+    return {"statuses": statuses} if statuses else {}
 
 
 def list_tasks(plane: Plane, filters: TaskFilters, *, page_token: str | None, limit: int) -> TaskPage:

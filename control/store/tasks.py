@@ -137,6 +137,7 @@ def list_tasks(
 
 #: What a list can be narrowed by; the values are parameters of the same name.
 TASK_CONDITIONS = {
+    "status": "task.status = :status",
     "statuses": "task.status = ANY(:statuses)",
     "is_cancelling": "(task.cancel_requested_at IS NOT NULL) = :is_cancelling",
     "labels": "task.labels @> CAST(:labels AS jsonb)",
