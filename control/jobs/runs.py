@@ -1,6 +1,5 @@
 """How a job runs: a few lines around one operation, the same for all of them."""
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -25,14 +24,12 @@ RINGS_APART_SECONDS = 0.02
 
 
 class JobRunner:
-    """Runs jobs in one worker process, over a plane that it opens for the first of them."""
+    """Runs jobs in one worker process. For all its threads."""
 
-    def __init__(self, *, open_plane: Callable[[], Plane], gate: DoorbellGate, ran_by: str) -> None:
-        self._open_plane = open_plane
+    def __init__(self, plane: Plane, *, gate: DoorbellGate, ran_by: str) -> None:
+        self._plane = plane
         self._gate = gate
         self._ran_by = ran_by
-        self._lock = threading.Lock()
-        self._plane: Plane | None = None
         # Rung jobs wait for each other in Postgres too, but there each would hold a thread and a connection.
         self._turns = {job.value: Turns(apart_seconds=RINGS_APART_SECONDS) for job in Job}
 
@@ -57,12 +54,6 @@ class JobRunner:
                 self._reopen_gate(job)
                 self._logged(job, job.operation)
 
-    def close(self) -> None:
-        """Give back what the jobs used."""
-        self._gate.close()
-        if self._plane is not None:
-            self._plane.database.close()
-
     def _reopen_gate(self, job: ScheduledJob) -> None:
         try:
             self._gate.reopen(job.name)
@@ -72,7 +63,7 @@ class JobRunner:
     def _logged(self, job: ScheduledJob, operation: Callable[[Plane], int | None]) -> None:
         started_at = time.monotonic()
         try:
-            count = operation(self._opened_plane())
+            count = operation(self._plane)
         except CancelsNotTold as reason:
             _count(job, "repeated", started_at)
             log.warning("job.to_be_repeated", job=job.name, reason=str(reason))
@@ -89,12 +80,6 @@ class JobRunner:
             JOB_ROWS.labels(job.name).inc(count)
             say = log.info if count else log.debug
             say("job.ran", job=job.name, count=count, ms=_ms_since(started_at))
-
-    def _opened_plane(self) -> Plane:
-        with self._lock:
-            if self._plane is None:
-                self._plane = self._open_plane()
-            return self._plane
 
 
 #: A ring whose work could not be passed on is rung again by Celery, some times, before that is left to the sweep.

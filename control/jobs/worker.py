@@ -55,7 +55,6 @@ def run_jobs(
     if state_file is not None:
         check_state_file(state_file)
     nodename = f"{name}@{socket.gethostname()}"
-    # Threads share it; nothing is connected before the first job.
     plane = open_plane(
         database_url=database_url,
         redis_url=redis_url,
@@ -65,7 +64,8 @@ def run_jobs(
         pool_size=concurrency + 1,
         application_name=f"corral {name}",
     )
-    runner = JobRunner(open_plane=lambda: plane, gate=DoorbellGate(redis_url), ran_by=nodename)
+    gate = DoorbellGate(redis_url)
+    runner = JobRunner(plane, gate=gate, ran_by=nodename)
     door = None
     if celery_submitter is not None and JobQueue.JOBS in queues:
         door = FrontDoor(plane, redis_url, submitter=celery_submitter, queue=celery_queue)
@@ -80,7 +80,7 @@ def run_jobs(
             lambda: worker_app(redis_url, scheduled_jobs(timing), runner, door=door, revokes=revokes), options
         )
     finally:
-        runner.close()
+        gate.close()
         revokes.close()
         if door is not None:
             door.close()

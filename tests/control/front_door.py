@@ -151,7 +151,7 @@ def opened_front_door(database: Database, redis_url: str, folder: Path) -> Itera
 @contextmanager
 def worker_in_thread(plane: Plane, redis_url: str, door: FrontDoor | None) -> Iterator[CeleryApp]:
     gate = DoorbellGate(redis_url)
-    runner = JobRunner(open_plane=lambda: plane, gate=gate, ran_by="test")
+    runner = JobRunner(plane, gate=gate, ran_by="test")
     app = worker_app(redis_url, [], runner, door=door)
     app.conf.result_backend_thread_safe = True
     setup_worker_optimizations(app, "test@here")

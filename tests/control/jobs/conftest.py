@@ -80,7 +80,7 @@ def start_worker(redis_url: str, plane: Plane) -> Iterator[Callable[..., JobRunn
 
     def start_worker(*jobs: ScheduledJob) -> JobRunner:
         gate = DoorbellGate(redis_url)
-        runner = JobRunner(open_plane=lambda: plane, gate=gate, ran_by="test")
+        runner = JobRunner(plane, gate=gate, ran_by="test")
         app = celery_app(redis_url)
         register_jobs(app, jobs, runner)
         # The program does this too: without it, threads of the pool look for the job in Celery's default application.

@@ -33,7 +33,7 @@ def test_each_run_is_counted_by_how_it_went(plane: Plane) -> None:
         with plane.database.transaction() as tx:
             tx.run("DELETE FROM job_runs")
 
-    runner = JobRunner(open_plane=lambda: plane, gate=None, ran_by="test")  # type: ignore[arg-type]
+    runner = JobRunner(plane, gate=None, ran_by="test")  # type: ignore[arg-type]
     run(lambda _plane: 3)
     run(lambda _plane: 3)
     for error in (CancelsNotTold("two"), ValueError("broken")):

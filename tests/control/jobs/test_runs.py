@@ -100,7 +100,7 @@ def test_rings_during_a_run_are_one_more_run(start_worker, plane, probe, eventua
 
 def test_a_ring_whose_gate_is_stuck_still_runs_its_job(plane, probe, absent_redis_url):
     gate = DoorbellGate(absent_redis_url)
-    runner = JobRunner(open_plane=lambda: plane, gate=gate, ran_by="test")
+    runner = JobRunner(plane, gate=gate, ran_by="test")
     with structlog.testing.capture_logs() as logs:
         runner.answer_ring(probe.job)
     assert probe.runs == 1
@@ -135,7 +135,7 @@ def test_two_beats_are_one_run_per_period(start_worker, redis_url, eventually):
 
 
 def test_a_run_is_logged_with_its_name_count_and_time(plane, probe):
-    runner = JobRunner(open_plane=lambda: plane, gate=None, ran_by="test")
+    runner = JobRunner(plane, gate=None, ran_by="test")
     with structlog.testing.capture_logs() as logs:
         runner.sweep(probe.job)
         runner.sweep(probe.job)
@@ -162,7 +162,7 @@ def test_a_job_that_failed_is_not_repeated_until_its_next_tick(start_worker, tic
 
 def test_of_many_messages_for_one_job_one_runs_one_waits_and_the_others_are_done(plane, probe, redis_url, eventually):
     gate = DoorbellGate(redis_url)
-    runner = JobRunner(open_plane=lambda: plane, gate=gate, ran_by="test")
+    runner = JobRunner(plane, gate=gate, ran_by="test")
     probe.may_go_on.clear()
     with ThreadPoolExecutor(8) as pool:
         answers = [pool.submit(runner.answer_ring, probe.job)]
@@ -173,18 +173,3 @@ def test_of_many_messages_for_one_job_one_runs_one_waits_and_the_others_are_done
         probe.may_go_on.set()
     assert probe.runs == 2
     gate.close()
-
-
-def test_a_worker_opens_its_plane_once_for_all_its_threads(plane):
-    opened = []
-
-    def open_slowly():
-        time.sleep(0.05)
-        opened.append(plane)
-        return plane
-
-    runner = JobRunner(open_plane=open_slowly, gate=None, ran_by="test")
-    with ThreadPoolExecutor(8) as pool:
-        planes = list(pool.map(lambda _: runner._opened_plane(), range(8)))
-    assert opened == [plane]
-    assert planes == [plane] * 8

@@ -17,7 +17,7 @@ NAMES = [job.name for job in JOBS]
 def registered(absent_redis_url):
     gate = DoorbellGate(absent_redis_url)
     app = celery_app(absent_redis_url)
-    register_jobs(app, JOBS, JobRunner(open_plane=lambda: None, gate=gate, ran_by="test"))
+    register_jobs(app, JOBS, JobRunner(None, gate=gate, ran_by="test"))
     app.finalize()
     yield {name for name in app.tasks if name.startswith("corral.")}
     gate.close()
