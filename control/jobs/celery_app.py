@@ -107,6 +107,8 @@ _SETTINGS: dict[str, Any] = {
     "worker_prefetch_multiplier": 1,
     # Operations wait for Postgres; threads share one pool of connections, and nothing crosses a fork.
     "worker_pool": "threads",
+    # Named, for only workers need it.
+    "worker_consumer": "control.jobs.consumer:MessageConsumer",
     "worker_send_task_events": True,
     "worker_hijack_root_logger": False,
     "worker_redirect_stdouts": False,

@@ -20,7 +20,8 @@ from control.domain.errors import Refusal
 from control.jobs import front_door_answers as answers
 from control.jobs.celery_app import CeleryApp
 from control.jobs.front_door_app import TASK_NAME, close_front_door_app, front_door_app, front_door_queue
-from control.operations.front_door import CeleryMessage, Told, accept_message, refuse_message
+from control.operations.celery_requests import Told
+from control.operations.front_door import CeleryMessage, accept_message, refuse_message
 from control.operations.plane import Plane
 from control.store.database import DATABASE_AWAY
 
@@ -62,6 +63,10 @@ class FrontDoor:
         Raises:
             Reject: Postgres or Redis is away; the message comes again.
         """
+        if not isinstance(request.id, str):
+            # Under which nobody could be answered.
+            log.warning("front_door.refused", task_id=repr(request.id)[:100], reason="the id is no text")
+            return
         try:
             self._accept_or_refuse(request)
         except (*DATABASE_AWAY, *answers.unreachable_errors(self._app)) as trouble:

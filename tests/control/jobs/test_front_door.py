@@ -22,7 +22,15 @@ from corral.contract.identifiers import uuid7
 from corral.stack.ports import free_port
 from corral.stack.valkey import EmbeddedValkey
 from tests.control.fleet import FLOW
-from tests.control.front_door import CELERY_STORES_AS_IT_DOES, QUEUE, SUBMITTER, empty, get_error, opened_front_door
+from tests.control.front_door import (
+    CELERY_STORES_AS_IT_DOES,
+    QUEUE,
+    SUBMITTER,
+    empty,
+    get_error,
+    opened_front_door,
+    until,
+)
 
 pytestmark = pytest.mark.filterwarnings(CELERY_STORES_AS_IT_DOES)
 
@@ -198,6 +206,33 @@ def test_a_task_that_cannot_be_taken_in_for_another_reason_fails(world, monkeypa
 
 def test_another_task_in_the_queue_of_the_front_door_is_answered_too(world):
     assert "NotRegistered: " in refused(world.client.send_task("somebody.elses"))
+
+
+#: Each of these ended or blocked a worker as Celery makes them.
+UNUSABLE = [
+    ({"id": {"not": "a text"}}, [[], {}, {}]),
+    ({"id": 7}, [[], {"flow": FLOW}, {}]),
+    ({"expires": "tomorrow"}, [[], {"flow": FLOW}, {}]),
+    ({"timelimit": "long"}, [[], {"flow": FLOW}, {}]),
+    ({}, [[], {"flow": FLOW}, ["no callbacks"]]),
+    ({}, [[], "no fields", {}]),
+    ({}, [[], {"flow": FLOW}]),
+    ({}, "no body"),
+]
+
+
+def test_a_message_that_is_none_is_dropped_and_the_next_is_taken_in(world, caplog):
+    before = {"task": "corral.run", "id": str(uuid4()), "root_id": None, "parent_id": None}
+    with structlog.testing.capture_logs() as logged, world.client.connection_for_write() as connection:
+        producer = connection.Producer()
+        for headers, body in UNUSABLE:
+            producer.publish(body, routing_key=QUEUE, headers={**before, **headers}, serializer="json")
+        producer.publish("{", routing_key=QUEUE, headers=before, content_type="application/json")
+        world.accepted()
+        until(lambda: not connection.default_channel.client.hlen("unacked"))
+    words = [line["event"] for line in logged if line["event"] in {"message.dropped", "front_door.refused"}]
+    assert len(words) == len(UNUSABLE) + 1
+    assert FLOW not in caplog.text + str(logged)
 
 
 def test_the_front_door_takes_no_queue_of_the_jobs(absent_redis_url):
