@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -57,8 +58,9 @@ def statuses_allowed(url: str) -> str:
         return connection.execute(text(check)).scalar_one()
 
 
-def test_an_empty_database_becomes_what_the_tables_say(empty_url: str) -> None:
-    assert migrate(empty_url) == head_revision()
+def test_an_empty_database_becomes_what_the_tables_say_with_two_at_it(empty_url: str) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(migrate, [empty_url] * 2)) == [head_revision()] * 2
     assert differences(empty_url) == []
     assert all(f"'{status}'" in statuses_allowed(empty_url) for status in ("queued", "dispatched", "cancelled"))
 
