@@ -3,6 +3,7 @@
 from typing import Any
 
 from kombu.entity import Exchange, Queue
+from kombu.pools import ProducerPool
 
 from control.jobs.celery_app import CeleryApp, celery_app
 from control.jobs.schedule import JobQueue
@@ -59,6 +60,7 @@ def front_door_app(redis_url: str, *, queue: str) -> CeleryApp:
         redis_socket_timeout=TELL_LIMIT_SECONDS,
         redis_socket_connect_timeout=TELL_LIMIT_SECONDS,
     )
+    _give_pools_of_its_own(app)
     # Celery's own tasks, which groups and chords are made of; without this the first use in a thread registers them.
     app.finalize()
     # Left to itself, it would subscribe to the results of what it sends, and nobody here waits for one.
@@ -68,6 +70,12 @@ def front_door_app(redis_url: str, *, queue: str) -> CeleryApp:
 
 def _expect_nothing(_task_id: str) -> None:
     """Called for each message that is sent, and each member of a group."""
+
+
+def _give_pools_of_its_own(app: CeleryApp) -> None:
+    # Kombu's are shared by all applications of a process with one address: closed by one, they are closed for all.
+    pool = app.connection_for_write().Pool(limit=app.conf.broker_pool_limit)
+    app._pool, app.amqp._producer_pool = pool, ProducerPool(pool, limit=pool.limit)  # noqa: SLF001 - no other way in
 
 
 def close_front_door_app(app: CeleryApp) -> None:

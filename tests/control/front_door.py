@@ -15,6 +15,7 @@ from celery._state import _set_task_join_will_block
 from celery.app.trace import reset_worker_optimizations, setup_worker_optimizations
 from celery.result import AsyncResult
 from celery.worker import WorkController, state
+from kombu import pools
 
 from control.artifacts import ArtifactFolder
 from control.flower.results import ResultPublisher
@@ -144,7 +145,7 @@ def opened_front_door(database: Database, redis_url: str, folder: Path) -> Itera
     # Results that are forgotten later would connect again, to say that nobody waits for them.
     listening.subscribed_to.clear()
     for app in (client, answering):
-        close_front_door_app(app)
+        close(app)
     door.close()
 
 
@@ -171,8 +172,20 @@ def worker_in_thread(plane: Plane, redis_url: str, door: FrontDoor | None) -> It
     reset_worker_optimizations(app)
     # The worker forbade its process to wait for results, and leaves it so.
     _set_task_join_will_block(False)
-    close_front_door_app(app)
+    close(app)
     state.should_stop = None
+
+
+def close(app: CeleryApp) -> None:
+    """Give back the connections of an application, and have the next one at this address begin with others.
+
+    Kombu's pools are shared by all applications of a process with one address.
+    """
+    close_front_door_app(app)
+    for group in (pools.producers, pools.connections):
+        for address, pool in list(group.items()):
+            if pool._closed:
+                dict.pop(group, address)  # it has only its hash for a key
 
 
 def empty(database: Database) -> None:
