@@ -30,7 +30,6 @@ from tests.control.front_door import (
     get_error,
     opened_front_door,
     until,
-    until,
 )
 
 pytestmark = pytest.mark.filterwarnings(CELERY_STORES_AS_IT_DOES)
