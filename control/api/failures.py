@@ -6,14 +6,7 @@ import structlog
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import (
-    DataError,
-    DisconnectionError,
-    InterfaceError,
-    OperationalError,
-    ProgrammingError,
-    TimeoutError as PoolTimeoutError,
-)
+from sqlalchemy.exc import DataError, ProgrammingError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -26,12 +19,13 @@ from control.api.strict_route import body_refusal
 from control.api.validation import field_problems
 from control.domain.errors import InvalidRequest, NotReady, Refusal
 from control.domain.field_problems import summary
+from control.store.database import DATABASE_AWAY
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 #: Postgres' codes for a table, a column and a function that it does not know.
 _NAMES_WHAT_IS_NOT_THERE = frozenset({"42P01", "42703", "42883"})
-_DATABASE_ERRORS = (OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError, DataError, ProgrammingError)
+_DATABASE_ERRORS = (*DATABASE_AWAY, DataError, ProgrammingError)
 
 
 def answer_failures(app: FastAPI, routes: list[APIRoute]) -> None:
@@ -75,7 +69,7 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
 
 def _database_refusal(error: Exception, path: str) -> Refusal | None:
     match error:
-        case OperationalError() | InterfaceError() | DisconnectionError() | PoolTimeoutError():
+        case _ if isinstance(error, DATABASE_AWAY):
             log.error("request.database_away", path=path, error=_cause(error))
             return NotReady("the database cannot be reached just now; try again in a moment")
         case DataError():

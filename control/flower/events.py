@@ -48,14 +48,8 @@ def celery_event(event: FeedEvent, worker_name: WorkerName) -> CeleryEvent | Non
 def received(event: FeedEvent, worker: str) -> CeleryEvent:
     """That the task of an event is known to a worker: what Flower takes its name and arguments from."""
     assert event.task_kind is not None  # noqa: S101 - a purged task is not told of
-    return _received(
-        worker,
-        event.task_id,
-        event.at,
-        kind=event.task_kind,
-        attempts=event.attempt,
-        shown=shown_arguments(event),
-    )
+    shown = shown_arguments(event)
+    return _received(worker, event.task_id, event.at, kind=event.task_kind, attempts=event.attempt, shown=shown)
 
 
 def live_task(task: WorkerTask, worker: str) -> list[CeleryEvent]:

@@ -6,7 +6,13 @@ from typing import Any
 
 import stamina
 from sqlalchemy import Connection, Engine, RowMapping, create_engine
-from sqlalchemy.exc import InterfaceError, MultipleResultsFound, OperationalError, TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import (
+    DisconnectionError,
+    InterfaceError,
+    MultipleResultsFound,
+    OperationalError,
+    TimeoutError as PoolTimeoutError,
+)
 
 from control.store.driver import count_rows, driver_of, fetch_mappings, fetch_tuples
 from control.store.liveness import is_closed, look_before_use
@@ -14,7 +20,7 @@ from control.store.liveness import is_closed, look_before_use
 #: A request that waits longer than this for a lock is better told so than left hanging.
 LOCK_TIMEOUT_MS = 10_000
 #: Postgres did not answer, or not in time: what failed may be tried again as it is.
-DATABASE_AWAY = (OperationalError, InterfaceError, PoolTimeoutError)
+DATABASE_AWAY = (OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError)
 _RETRYABLE = frozenset({"40P01", "40001"})  # deadlock_detected, serialization_failure
 
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import ProgrammingError
 from structlog.testing import capture_logs
 
 from control.flower.bridge import Bridge
@@ -140,11 +141,12 @@ def test_a_replica_that_loses_postgres_leads_no_more_and_leads_again_when_it_is_
     assert said == ["bridge.leads", "bridge.outage", "bridge.follows", "bridge.outage_over", "bridge.leads"]
 
 
+@pytest.mark.parametrize("mistake", [ZeroDivisionError(), ProgrammingError("SELCT 1", {}, Exception())])
 def test_one_duty_that_fails_keeps_no_other_from_being_done(
-    fleet: Fleet, replica: Callable[..., Rounds], redis_url: str, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet, replica: Callable[..., Rounds], redis_url: str, monkeypatch: pytest.MonkeyPatch, mistake: Exception
 ):
     def fail(*_: object, **__: object) -> int:
-        raise ZeroDivisionError
+        raise mistake
 
     monkeypatch.setattr("control.flower.leader.reconcile_revokes", fail)
     bridge = replica()
@@ -152,6 +154,7 @@ def test_one_duty_that_fails_keeps_no_other_from_being_done(
     with consuming(redis_url, bridge.stream) as consumer, capture_logs() as logs:
         bridge.go()
         consumer.until(lambda: consumer.states() == {str(task_id): "RECEIVED"})
+        consumer.until(lambda: "queue@control" in consumer.online())
     assert [line["duty"] for line in logs if line["event"] == "bridge.duty_failed"] == ["reconcile"]
 
 

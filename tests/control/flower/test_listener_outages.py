@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
+import pytest
 from celery import Celery
+from structlog.testing import capture_logs
 
+from control.flower.inspections import ANSWERS
 from control.flower.listener import PidboxListener
 from control.flower.reconciliation import ASKS
 from control.operations.plane import Plane
@@ -81,6 +84,23 @@ def test_three_hundred_hosts_are_answered_for_in_one_reply_in_no_time(
     took_seconds = time.monotonic() - began_at
     assert len([name for name in answers or {} if name.startswith("bench")]) == 300
     assert took_seconds < 2, "some thirty milliseconds on a machine that has nothing else to do"
+
+
+def test_a_mistake_of_ours_is_logged_with_where_it_is_and_what_comes_next_is_heard(
+    fleet: Fleet, client: Celery, listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task_id = fleet.submit()
+    monkeypatch.setitem(cast("dict[str, Any]", ANSWERS), "ping", lambda _: 1 / 0)
+    with capture_logs() as logs:
+        listener = listen()
+        client.control.ping(timeout=0.1)
+        eventually(lambda: any(line["event"] == "pidbox.disconnected" for line in logs))
+        heard_before = listener.heard_at
+        eventually(lambda: listener.heard_at > heard_before)
+        client.control.revoke(str(task_id))
+        eventually(lambda: is_cancelled(fleet, task_id))
+    (line,) = (line for line in logs if line["event"] == "pidbox.disconnected")
+    assert isinstance(line["exc_info"], ZeroDivisionError)
 
 
 def test_a_bridge_keeps_its_answers_from_reconciliation(client: Celery, listen: Listen) -> None:
