@@ -19,12 +19,10 @@ from control.api.strict_route import body_refusal
 from control.api.validation import field_problems
 from control.domain.errors import InvalidRequest, NotReady, Refusal
 from control.domain.field_problems import summary
-from control.store.database import DATABASE_AWAY
+from control.store.database import DATABASE_AWAY, is_schema_behind
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
-#: Postgres' codes for a table, a column and a function that it does not know.
-_NAMES_WHAT_IS_NOT_THERE = frozenset({"42P01", "42703", "42883"})
 _DATABASE_ERRORS = (*DATABASE_AWAY, DataError, ProgrammingError)
 
 
@@ -76,8 +74,7 @@ def _database_refusal(error: Exception, path: str) -> Refusal | None:
             # The models should have refused it with its place; the log tells which of them is too wide.
             log.error("request.not_storable", path=path, error=_cause(error))
             return InvalidRequest("a value in the request is out of the range that can be stored")
-        case ProgrammingError() if getattr(error.orig, "sqlstate", None) in _NAMES_WHAT_IS_NOT_THERE:
-            # Our own statements are tested: one that names what is not there has met another schema than its own.
+        case _ if is_schema_behind(error):
             log.error("request.schema_behind", path=path, error=_cause(error))
             return NotReady("the database has another schema than this version needs: run `corral migrate`")
         case _:

@@ -23,7 +23,7 @@ from control.jobs.front_door_app import TASK_NAME, close_front_door_app, front_d
 from control.operations.celery_requests import Told
 from control.operations.front_door import CeleryMessage, accept_message, refuse_message
 from control.operations.plane import Plane
-from control.store.database import DATABASE_AWAY
+from control.store.database import DATABASE_AWAY, is_schema_behind
 
 log = structlog.get_logger()
 
@@ -61,7 +61,7 @@ class FrontDoor:
         """Queue the task of a message, or answer that it was refused. `request` is that of the running Celery task.
 
         Raises:
-            Reject: Postgres or Redis is away; the message comes again.
+            Reject: Postgres or Redis is away, or the database is not migrated yet; the message comes again.
         """
         if not isinstance(request.id, str):
             # Under which nobody could be answered.
@@ -69,7 +69,9 @@ class FrontDoor:
             return
         try:
             self._accept_or_refuse(request)
-        except (*DATABASE_AWAY, *answers.unreachable_errors(self._app)) as trouble:
+        except Exception as trouble:
+            if not self._passes(trouble):
+                raise
             log.warning("front_door.put_back", task_id=request.id, error=str(trouble))
             time.sleep(PUT_BACK_AFTER_SECONDS)
             raise Reject(trouble, requeue=True) from trouble
@@ -83,14 +85,19 @@ class FrontDoor:
         except Refusal as refusal:
             log.info("front_door.refused", task_id=request.id, reason=str(refusal))
             self._refuse(request, refusal)
-        except (*DATABASE_AWAY, *answers.unreachable_errors(self._app)):
-            raise
         except Exception as trouble:
+            if self._passes(trouble):
+                raise
             # Answered, for it would fail again, and its sender would wait for ever.
             log.exception("front_door.failed", task_id=request.id)
             self._refuse(
                 request, answers.FrontDoorFailed(f"Corral could not take the task in: {type(trouble).__name__}")
             )
+
+    def _passes(self, trouble: Exception) -> bool:
+        """Whether nothing is wrong with the message: it can be taken in later."""
+        is_away = isinstance(trouble, (*DATABASE_AWAY, *answers.unreachable_errors(self._app)))
+        return is_away or is_schema_behind(trouble)
 
     def _accept(self, request: Any) -> None:
         kept = answers.kept_request(request)

@@ -11,6 +11,7 @@ from sqlalchemy.exc import (
     InterfaceError,
     MultipleResultsFound,
     OperationalError,
+    ProgrammingError,
     TimeoutError as PoolTimeoutError,
 )
 
@@ -21,6 +22,8 @@ from control.store.liveness import is_closed, look_before_use
 LOCK_TIMEOUT_MS = 10_000
 #: Postgres did not answer, or not in time: what failed may be tried again as it is.
 DATABASE_AWAY = (OperationalError, InterfaceError, DisconnectionError, PoolTimeoutError)
+#: Postgres' codes for a table, a column and a function that it does not know.
+_NAMES_WHAT_IS_NOT_THERE = frozenset({"42P01", "42703", "42883"})
 _RETRYABLE = frozenset({"40P01", "40001"})  # deadlock_detected, serialization_failure
 
 
@@ -158,6 +161,11 @@ def psycopg_url(url: str) -> str:
     if not separator or scheme.split("+")[0] not in {"postgresql", "postgres"}:
         raise ValueError("a database url looks like postgresql://user:password@host:5432/name")
     return f"postgresql+psycopg://{rest}"
+
+
+def is_schema_behind(error: Exception) -> bool:
+    """Whether a statement has met another schema than its own: ours are tested, and name nothing that is not there."""
+    return isinstance(error, ProgrammingError) and getattr(error.orig, "sqlstate", None) in _NAMES_WHAT_IS_NOT_THERE
 
 
 def _is_retryable(error: Exception) -> bool:

@@ -192,6 +192,19 @@ def test_a_message_is_put_back_while_postgres_is_away(world, monkeypatch):
     database.close()
 
 
+def test_a_message_is_put_back_while_the_database_has_an_older_schema(world, monkeypatch):
+    def behind(*_, **__):
+        with world.plane.database.statement() as tx:
+            tx.run("SELECT * FROM a_table_of_the_next_version")
+
+    monkeypatch.setattr("control.jobs.front_door.PUT_BACK_AFTER_SECONDS", 0)
+    monkeypatch.setattr("control.jobs.front_door.accept_message", behind)
+    door = FrontDoor(world.plane, world.client.conf.broker_url, submitter=SUBMITTER, queue=QUEUE)
+    with pytest.raises(Reject):
+        door.take_in(Context(id=str(uuid4()), task="corral.run", kwargs={"flow": FLOW}, hostname="test@here"))
+    door.close()
+
+
 def test_a_task_that_cannot_be_taken_in_for_another_reason_fails(world, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError
