@@ -81,7 +81,7 @@ def lately_ended_requests(tx: Transaction, *, limit: int) -> list[UUID]:
 
 
 def ended_requests(tx: Transaction, *, limit: int) -> list[UUID]:
-    """Tasks that have ended and whose sender has not been told; the oldest first."""
+    """Tasks that have ended and whose sender has not been told, some at a time."""
     rows = tx.rows(
         f"""
         SELECT request.task_id FROM celery_requests AS request JOIN scheduled_tasks AS task USING (task_id)
