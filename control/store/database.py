@@ -156,11 +156,13 @@ class Database:
 
 
 def psycopg_url(url: str) -> str:
-    """The same address with the driver that Corral uses, and with texts as UTF-8 whatever the database keeps them in."""
+    """The same address with the driver that Corral uses, and texts as UTF-8 whatever the database keeps them in."""
     scheme, separator, rest = url.partition("://")
     if not separator or scheme.split("+")[0] not in {"postgresql", "postgres"}:
         raise ValueError("a database url looks like postgresql://user:password@host:5432/name")
-    return f"postgresql+psycopg://{rest}{'&' if '?' in rest else '?'}client_encoding=utf8"
+    address, _, query = rest.partition("?")
+    options = [option for option in query.split("&") if option and not option.startswith("client_encoding=")]
+    return f"postgresql+psycopg://{address}?{'&'.join([*options, 'client_encoding=utf8'])}"
 
 
 def is_schema_behind(error: Exception) -> bool:
