@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from collections.abc import Callable
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,13 +21,16 @@ MOST_UNFINISHED = 1_000
 
 
 class HeardRevokes:
-    """For one thread, which calls `retry` every now and then."""
+    """For one thread, which calls `retry` every now and then. `on_progress` is called while it works on a long list."""
 
-    def __init__(self, plane: Plane, fleet: Fleet, *, name: str, keeps_unknown: bool) -> None:
+    def __init__(
+        self, plane: Plane, fleet: Fleet, *, name: str, keeps_unknown: bool, on_progress: Callable[[], None]
+    ) -> None:
         self._plane = plane
         self._fleet = fleet
         self._name = name
         self._keeps_unknown = keeps_unknown
+        self._on_progress = on_progress
         self._unfinished: deque[Command] = deque()
         self._retry_at = 0.0
 
@@ -66,6 +70,7 @@ class HeardRevokes:
             actor=ACTOR,
             keeps_unknown=self._keeps_unknown,
             is_hard=is_hard,
+            on_progress=self._on_progress,
         )
         if revoked.cancelled or revoked.kept:
             log.info("revokes.heard", cancelled=len(revoked.cancelled), kept=len(revoked.kept))

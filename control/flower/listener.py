@@ -66,8 +66,15 @@ class PidboxListener:
         self._name = name
         self._on_flower = on_flower
         self._fleet = Fleet(app, plane)
-        self._revokes = HeardRevokes(plane, self._fleet, name=name, keeps_unknown=keeps_unknown)
         self._canary = Canary(name, every_seconds=canary_seconds)
+        self._revokes = HeardRevokes(
+            plane,
+            self._fleet,
+            name=name,
+            keeps_unknown=keeps_unknown,
+            # Who has so much to do is not deaf, and must not be ended for it: it would be lost.
+            on_progress=self._canary.hear,
+        )
         self._is_connected = False
         self._producer: Any = None
 

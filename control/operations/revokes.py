@@ -8,8 +8,9 @@ Every place that hears a revoke may bring it here, in any order and again: only 
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from uuid import UUID
 
 from control.metrics import count_revokes
@@ -39,22 +40,35 @@ class Revoked:
 
 
 def cancel_revoked(
-    plane: Plane, ids: Iterable[str | UUID], *, actor: str, keeps_unknown: bool, is_hard: bool = False
+    plane: Plane,
+    ids: Iterable[str | UUID],
+    *,
+    actor: str,
+    keeps_unknown: bool,
+    is_hard: bool = False,
+    on_progress: Callable[[], None] = lambda: None,
 ) -> Revoked:
     """Cancel those of `ids` that are device tasks; with `keeps_unknown`, keep the revoke of every other UUID.
 
     All that it answers is durable when this returns, and doing it again changes nothing. A revoke `is_hard` where it
-    asks to terminate: that is told to whoever looks, and makes no difference to a device task.
+    asks to terminate: that is told to whoever looks, and makes no difference to a device task. Ids by the hundred
+    thousand take minutes: `on_progress` is called every second or so.
     """
     reason = f"{'terminated' if is_hard else 'revoked'} in Celery"
     given = {said: task_id_in(said) for said in ids}
     revoked = Revoked()
-    for task_ids in _pieces(sorted({task_id for task_id in given.values() if task_id}), LOOK_IDS):
-        strangers = _cancel_known(plane, task_ids, revoked, actor=actor, reason=reason)
-        if strangers and keeps_unknown:
-            came = _keep(plane, strangers, revoked, actor=actor, reason=reason)
-            if came:
-                _cancel_known(plane, came, revoked, actor=actor, reason=reason)
+    strangers: list[UUID] = []
+    # By their numbers: UUIDs compare themselves at a tenth of the speed.
+    wanted = sorted({task_id for task_id in given.values() if task_id}, key=attrgetter("int"))
+    for task_ids in _pieces(wanted, LOOK_IDS):
+        strangers += _cancel_known(plane, task_ids, revoked, actor=actor, reason=reason)
+        on_progress()
+    # What runs comes before what may never come: to keep an id takes a hundred times as long as to look for it.
+    for task_ids in _pieces(strangers if keeps_unknown else [], LOOK_IDS):
+        came = _keep(plane, task_ids, revoked, actor=actor, reason=reason)
+        if came:
+            _cancel_known(plane, came, revoked, actor=actor, reason=reason)
+        on_progress()
     known = revoked.cancelled | revoked.settled | revoked.kept
     count_revokes(actor, len(revoked.cancelled))
     revoked.unknown = {said for said, task_id in given.items() if task_id not in known}

@@ -127,3 +127,19 @@ def test_a_kept_revoke_is_forgotten_after_a_week(fleet: Fleet, revoke, database:
         tx.run("UPDATE celery_revokes SET revoked_at = revoked_at - interval '8 days' WHERE task_id = :old", old=old)
     purge(fleet.plane)
     assert revoke(old, young) == Revoked(kept={young}, unknown={old})
+
+
+def test_of_a_long_list_device_tasks_come_first_and_each_part_is_told_of(fleet: Fleet, monkeypatch) -> None:
+    monkeypatch.setattr("control.operations.revokes.LOOK_IDS", 2)
+    statuses: list[TaskStatus] = []
+    strangers = [UUID(int=number) for number in range(1, 5)]
+    task_id = fleet.submit()
+    cancel_revoked(
+        fleet.plane,
+        [*strangers, task_id],
+        actor="celery:bridge",
+        keeps_unknown=True,
+        on_progress=lambda: statuses.append(fleet.show(task_id).status),
+    )
+    # Three parts are looked for, and two are kept.
+    assert statuses == [TaskStatus.QUEUED] * 2 + [TaskStatus.CANCELLED] * 3
