@@ -59,15 +59,22 @@ class MessageConsumer(_Consumer):
             self.app.backend.mark_as_failure(facts["id"], unknown, request=Context(id=facts["id"], delivery_info={}))
 
     def _drop(self, message: Any, trouble: Exception) -> None:
-        headers: dict[str, Any] = message.headers or {}
         # Not the words of the error: they may repeat what is in the message.
         log.warning(
             "message.dropped",
             queue=message.delivery_info.get("routing_key"),
-            task_id=repr(headers.get("id"))[:100],
+            task_id=repr(_header(message, "id"))[:100],
             error=type(trouble).__name__,
         )
         message.reject_log_error(log, self.connection_errors)
+
+
+def _header(message: Any, name: str) -> object:
+    match message.headers:
+        case {**headers}:
+            return headers.get(name)
+        case _:
+            return None
 
 
 def _check_shape(payload: object) -> None:

@@ -5,8 +5,14 @@ from typing import Any
 
 from celery import signals  # pyright: ignore[reportMissingTypeStubs] - Celery has no types
 
-#: They tell of every message at least twice a second; `job.ran` and `job.failed` say it once, and shorter.
-_TALKATIVE = {"celery.worker.strategy": "WARNING", "celery.beat": "WARNING", "celery.app.trace": "CRITICAL"}
+#: They tell of every message at least twice a second; `job.ran` and `job.failed` say it once, and shorter. After an
+#: outage, each tick that has expired would be called a revoked task.
+_TALKATIVE = {
+    "celery.worker.strategy": "WARNING",
+    "celery.worker.request": "WARNING",
+    "celery.beat": "WARNING",
+    "celery.app.trace": "CRITICAL",
+}
 
 _setup_logging: Any = signals.setup_logging
 
