@@ -13,6 +13,7 @@ from control.jobs.celery_app import CeleryApp, celery_app
 from control.jobs.front_door import FrontDoor, register_front_door
 from control.jobs.logs import keep_celery_off_the_logs
 from control.jobs.plane import open_plane
+from control.jobs.pool import ThreadPool
 from control.jobs.revokes import PanelRevokes, register_revokes
 from control.jobs.runs import JobRunner, register_jobs
 from control.jobs.schedule import JobQueue, ScheduledJob, scheduled_jobs
@@ -134,7 +135,7 @@ def worker_options(
     """How a worker of Corral is set up, for a program and for a thread of a program alike."""
     return {
         "hostname": nodename,
-        "pool": "threads",
+        "pool": ThreadPool,
         "concurrency": concurrency,
         "queues": [*(queue.value for queue in queues), *([door.queue] if door else [])],
         # Flower lives on events and heartbeats. Gossip and mingle are talk among workers, which ours have no use for

@@ -232,6 +232,7 @@ UNUSABLE = [
     ({}, [[], "no fields", {}]),
     ({}, [[], {"flow": FLOW}]),
     ({}, "no body"),
+    ({}, [[], {"flow": FLOW}, {"self": 1, "delivery_info": 7}]),
 ]
 
 
