@@ -88,7 +88,9 @@ class Database:
         `is_for_one_thread` is for a thread that runs a few single statements all the time: their connection is kept
         between them, and their plans too.
         """
-        options = f"-c lock_timeout={LOCK_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000"
+        # Compiling a statement takes Postgres seconds, and each of these runs for milliseconds. It would do so for what
+        # it reckons to be dear, as every statement that is told to avoid sequential scans.
+        options = f"-c lock_timeout={LOCK_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000 -c jit=off"
         if is_for_one_thread:
             options += " -c plan_cache_mode=force_generic_plan"
         engine = create_engine(

@@ -22,3 +22,8 @@ def test_texts_are_read_as_utf_8_whatever_the_database_keeps_them_in(postgres: E
     with database.statement() as tx:
         assert tx.value("SELECT :text || ''", text="Grüße") == "Grüße"
     database.close()
+
+
+def test_no_statement_is_compiled_before_it_runs(database: Database):
+    with database.statement() as tx:
+        assert tx.value("SHOW jit") == "off"
