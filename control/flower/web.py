@@ -8,13 +8,16 @@ import asyncio
 import logging
 import os
 import signal
+from http import HTTPStatus
 from typing import Any
 
 import structlog
 from flower.app import Flower  # pyright: ignore[reportMissingTypeStubs] - Flower has no types
 from flower.options import default_options  # pyright: ignore[reportMissingTypeStubs] - as above
 from flower.urls import settings as default_settings  # pyright: ignore[reportMissingTypeStubs] - as above
+from tornado.httputil import HTTPHeaders
 from tornado.ioloop import IOLoop
+from tornado.web import OutputTransform
 
 from control.flower.captured_events import CapturedEvents
 from control.flower.settings import FlowerSettings
@@ -36,6 +39,26 @@ COLUMNS = "name,uuid,state,received,runtime,worker,kwargs"
 
 class CannotListen(Exception):
     """Give another address or port, or end what listens there."""
+
+
+class LogInForTheApi(OutputTransform):
+    """Has browsers send name and password to the HTTP API too, which buttons call and which refuses without asking.
+
+    They send them unasked only below the path where they had to log in: buttons of a page that was opened by its own
+    address, such as that of a task, would fail without a word.
+    """
+
+    def transform_first_chunk(
+        self,
+        status_code: int,
+        headers: HTTPHeaders,
+        chunk: bytes,
+        finishing: bool,  # noqa: ARG002, FBT001 - Tornado's signature
+    ) -> tuple[int, HTTPHeaders, bytes]:
+        """Ask for them, in the words of Flower's pages."""
+        if status_code == HTTPStatus.UNAUTHORIZED:
+            headers["WWW-Authenticate"] = 'Basic realm="flower"'
+        return status_code, headers, chunk
 
 
 def run_flower(settings: FlowerSettings) -> int:
@@ -90,7 +113,11 @@ def _flower(settings: FlowerSettings, loop: IOLoop) -> Any:
     events = CapturedEvents(
         app, loop, max_tasks_in_memory=settings.max_tasks, max_workers_in_memory=flower_options.max_workers
     )
-    return Flower(capp=app, options=flower_options, events=events, io_loop=loop, **flower_settings)
+    # Without users the HTTP API is closed, and a browser should not ask for a password that nobody has.
+    transforms = [LogInForTheApi] if settings.credentials else []
+    return Flower(
+        capp=app, options=flower_options, events=events, io_loop=loop, transforms=transforms, **flower_settings
+    )
 
 
 def _listen(flower: Any, settings: FlowerSettings) -> str:

@@ -247,11 +247,25 @@ def test_revoke_on_the_page_of_a_queued_task_cancels_it_at_once(site: Site) -> N
     assert site.state(task_id) == "REVOKED"
 
 
+def test_the_buttons_of_a_page_that_was_opened_by_its_own_address_work(site: Site) -> None:
+    task_id = site.fleet.submit(requires=[{"label": "host", "value": "nowhere"}])
+    site.until_told({task_id: "RECEIVED"})
+    browser = site.page.context.browser
+    assert browser is not None
+    with browser.new_context(http_credentials={"username": USER, "password": PASSWORD}) as context:
+        page = context.new_page()
+        page.goto(f"{site.flower.url}/task/{task_id}")
+        page.click("#task-revoke")
+        eventually(lambda: site.fleet.show(task_id).status is TaskStatus.CANCELLED)
+
+
 def test_nobody_gets_in_without_a_password(site: Site) -> None:
     stranger = site.flower.stranger
     for path in ("/", "/tasks", "/broker", "/api/workers", "/api/tasks"):
         assert stranger.get(path).status_code == 401
-    assert stranger.post("/api/task/revoke/1").status_code == 401
+    refused = stranger.post("/api/task/revoke/1")
+    assert refused.status_code == 401
+    assert refused.headers["WWW-Authenticate"] == 'Basic realm="flower"'
     assert stranger.get("/", auth=(USER, "wrong")).status_code == 401
     elsewhere = {"Origin": "http://elsewhere.example"}
     assert stranger.post("/api/task/revoke/1", auth=(USER, PASSWORD), headers=elsewhere).status_code == 403
