@@ -19,7 +19,31 @@ name: Look at the notes
 - launchApp
 - assertVisible: New note
 """
+#: Runs for a few seconds, so that there is something to watch and to cancel.
+COUNT = """
+appId: dev.corral.notes
+name: Count to 300
+---
+- launchApp
+- tapOn: Counter
+- repeat:
+    times: 300
+    commands:
+      - tapOn:
+          id: more
+"""
+UNICORN = """
+appId: dev.corral.notes
+name: Look for a unicorn
+---
+- launchApp
+- extendedWaitUntil:
+    visible: Unicorn
+    timeout: 1500
+"""
 
+if len(sys.argv) != 2:  # noqa: PLR2004 - the program and the address
+    sys.exit(__doc__)
 app = Celery(broker=sys.argv[1], backend=sys.argv[1])
 
 
@@ -44,20 +68,20 @@ def watch(task) -> None:
 
 
 print("one task:")
-task = run(labels={"team": "green"})
+task = run(COUNT, labels={"team": "green"})
 watch(task)
 print(f"  {task.state}: {task.get()}")
 
 print("a flow that fails:")
 try:
-    run("appId: dev.corral.notes\nname: Look for a unicorn\n---\n- launchApp\n- assertVisible: Unicorn\n").get(
-        timeout=120
-    )
+    run(UNICORN).get(timeout=120)
 except Exception as error:  # Corral's errors are known by name where Corral is not installed.
     print(f"  {type(error).__name__}: {error}")
 
 print("a task that is cancelled:")
-task = run()
+task = run(COUNT)
+while task.state != "STARTED" and not task.ready():
+    time.sleep(0.1)
 task.revoke()
 try:
     print(f"  it was quicker: {task.get(timeout=120)}")
