@@ -7,7 +7,7 @@ from collections.abc import Callable
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from control.flower.commands import Command, UnreadableCommand
+from control.flower.commands import Command
 from control.flower.fleet import Fleet
 from control.operations.plane import Plane
 from control.operations.revokes import Revoked, cancel_revoked
@@ -37,8 +37,7 @@ class HeardRevokes:
     def take(self, command: Command) -> str | None:
         """Cancel what the command revokes; answers what became of it, or None where it is for other workers.
 
-        Raises:
-            UnreadableCommand: it says for whom it is by a pattern that cannot be matched.
+        One for workers of a regular expression is taken for all: an id is one task, whoever hears of it.
         """
         try:
             return self._cancel(command)
@@ -54,8 +53,6 @@ class HeardRevokes:
             except SQLAlchemyError:
                 self._retry_at = time.monotonic() + RETRY_SECONDS
                 return
-            except UnreadableCommand as trouble:
-                log.warning("pidbox.unreadable", error=str(trouble))
             self._unfinished.popleft()
             if not self._unfinished:
                 log.info("revokes.caught_up")

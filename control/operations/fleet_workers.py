@@ -164,6 +164,7 @@ def _task(row: RowMapping) -> WorkerTask:
 
 def _name(row: RowMapping) -> str:
     name: str = row["name"]
-    if row["has_plain_name"] and name not in {QUEUE_WORKER, REAPER_WORKER}:
+    # With an `@` it could be that of a worker of Celery, ours among them.
+    if row["has_plain_name"] and "@" not in name:
         return name
     return f"{name}~{row['host_id'].hex[-6:]}"

@@ -62,7 +62,7 @@ def test_of_hosts_with_one_name_the_one_registered_last_has_it_plain(fleet: Flee
     assert worker_names(fleet.plane, [second.host_id])[second.host_id] == f"bench~{second.host_id.hex[-6:]}"
 
 
-@pytest.mark.parametrize("name", [QUEUE_WORKER])
+@pytest.mark.parametrize("name", [QUEUE_WORKER, "jobs@rack"])
 def test_no_host_goes_by_the_name_of_a_part_of_the_system(fleet: Fleet, name: str):
     host = fleet.host(name=name)
     assert names(fleet) == [f"{name}~{host.host_id.hex[-6:]}"]
