@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from pydantic import SecretStr, ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsError
 
 Settings = TypeVar("Settings", bound=BaseSettings)
@@ -31,7 +32,7 @@ def settings_from_environment(kind: type[Settings]) -> Settings:
     try:
         return kind(**secrets)
     except ValidationError as error:
-        lines = [f"{_variable(kind, one['loc'])}: {_words(one['msg'])}" for one in error.errors()]
+        lines = [f"{_variable(kind, one['loc'])}: {_words(kind, one)}" for one in error.errors()]
         raise SettingsInvalid("\n".join(lines)) from None
     except SettingsError as error:
         # Its cause, which shows the value, stays out.
@@ -83,6 +84,10 @@ def _variable(kind: type[BaseSettings], location: tuple[str | int, ...]) -> str:
     return ".".join([variable, *inside])
 
 
-def _words(message: str) -> str:
+def _words(kind: type[BaseSettings], problem: ErrorDetails) -> str:
+    if problem["type"] == "missing":
+        # Reported by its alias where it has one.
+        named = {field.validation_alias or name: field for name, field in kind.model_fields.items()}
+        return f"is not set. {named[str(problem['loc'][0])].description}"
     # Pydantic puts its own words before those of a validator; the validator's say it all.
-    return message.removeprefix("Value error, ")
+    return problem["msg"].removeprefix("Value error, ")

@@ -57,7 +57,7 @@ def test_the_front_door_cannot_have_a_queue_of_jobs(monkeypatch: pytest.MonkeyPa
 
 def test_a_missing_setting_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("CORRAL_DATABASE_URL")
-    with pytest.raises(SettingsInvalid, match="CORRAL_DATABASE_URL: Field required"):
+    with pytest.raises(SettingsInvalid, match="CORRAL_DATABASE_URL: is not set"):
         settings_from_environment(Settings)
 
 
