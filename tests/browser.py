@@ -60,7 +60,9 @@ def install() -> None:
     sys.stdout.write("Installing Chromium for the tests of web pages (once)\n")
     sys.stdout.flush()
     for command in _commands():
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+        # Nobody is there to be asked.
+        asks_nobody = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, env=asks_nobody)
         if browser_path() is not None or _is_downloaded():
             return
     IN_VAIN.touch()
