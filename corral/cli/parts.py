@@ -5,7 +5,7 @@ import sys
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -14,7 +14,11 @@ from corral.cli.secret import secret_of
 from corral.failpoints import order_from_environment
 
 if TYPE_CHECKING:
+    from pydantic_settings import BaseSettings
+
     from control.app.settings import Settings
+
+AnySettings = TypeVar("AnySettings", bound="BaseSettings")
 
 
 class Queue(StrEnum):
@@ -35,11 +39,8 @@ _UNDEFINED_TABLE = "42P01"
 def api() -> None:
     """Serve the API. Settings: CORRAL_DATABASE_URL, CORRAL_REDIS_URL, CORRAL_JOIN_TOKEN, CORRAL_PORT, …."""
     from control.app.main import run_api
-    from corral.logs import configure_logs
 
-    order_from_environment()
-    settings = _settings()
-    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
+    settings = _begin()
     with _traced("corral-api"):
         run_api(settings)
 
@@ -53,12 +54,9 @@ def jobs(
     """Run the control plane's jobs in Celery, with the settings of the API."""
     from control.jobs.schedule import JobQueue
     from control.jobs.worker import run_jobs
-    from corral.logs import configure_logs
 
     _check_node_name(name)
-    order_from_environment()
-    settings = _settings()
-    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
+    settings = _begin()
     with _traced("corral-jobs"), _measured(settings), _state_file_failures():
         return run_jobs(
             database_url=settings.database_url.get_secret_value(),
@@ -76,11 +74,8 @@ def jobs(
 def beat() -> int:
     """Tick the jobs. One is enough; without any, the API does what is overdue."""
     from control.jobs.beat import run_beat
-    from corral.logs import configure_logs
 
-    order_from_environment()
-    settings = _settings()
-    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
+    settings = _begin()
     with _measured(settings):
         return run_beat(redis_url=settings.redis_url.get_secret_value(), timing=settings.timing)
 
@@ -90,12 +85,9 @@ def bridge(
 ) -> int:
     """Show hosts and device tasks to Celery's tools, such as Flower, and hear their revokes. Two may run."""
     from control.flower.bridge import run_bridge
-    from corral.logs import configure_logs
 
     _check_node_name(name)
-    order_from_environment()
-    settings = _settings()
-    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
+    settings = _begin()
     with _traced("corral-bridge"), _measured(settings):
         return run_bridge(
             database_url=settings.database_url.get_secret_value(),
@@ -184,14 +176,25 @@ def _state_file_failures() -> Generator[None]:
         raise CommandFailed(f"CORRAL_JOBS_STATE_FILE: {trouble}; name another, or delete it") from trouble
 
 
-def _settings() -> "Settings":
-    from control.app.settings import Settings
+def settings_of(kind: type[AnySettings]) -> AnySettings:
+    """Settings of this kind. Raises `WrongUsage` where some are missing or wrong; the message names each."""
     from corral.environment import SettingsInvalid, settings_from_environment
 
     try:
-        return settings_from_environment(Settings)
+        return settings_from_environment(kind)
     except SettingsInvalid as trouble:
         raise WrongUsage(f"settings are missing or wrong:\n{trouble}") from trouble
+
+
+def _begin() -> "Settings":
+    """What a part of the control plane begins with: its failpoints, its settings, its logs."""
+    from control.app.settings import Settings
+    from corral.logs import configure_logs
+
+    order_from_environment()
+    settings = settings_of(Settings)
+    configure_logs(log_format=settings.log_format, log_level=settings.log_level)
+    return settings
 
 
 @contextmanager
