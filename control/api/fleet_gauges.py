@@ -94,46 +94,34 @@ class _Gauges(Collector):
             "After so long a cancelled task has ended, also where its host has gone.",
             value=self._cancel_limit_seconds,
         )
-        yield _labelled(
-            GaugeMetricFamily("corral_job_period_seconds", "How often each job is to run.", labels=["job_name"]),
-            self._periods_seconds,
-        )
+        yield _by("job_name", self._periods_seconds, "corral_job_period_seconds", "How often each job is to run.")
         if self._counts is not None:
             yield from _of_fleet(self._counts)
             ages = {name: self._counts.run_ages_seconds.get(name, math.inf) for name in self._periods_seconds}
-            yield _labelled(
-                GaugeMetricFamily("corral_job_age_seconds", "How long ago each job last ran.", labels=["job_name"]),
-                ages,
-            )
+            yield _by("job_name", ages, "corral_job_age_seconds", "How long ago each job last ran.")
 
 
 def _of_fleet(counts: FleetCounts) -> Iterator[GaugeMetricFamily]:
-    yield _labelled(
-        GaugeMetricFamily("corral_tasks", "Tasks that have not ended, by status.", labels=["status"]), counts.tasks
-    )
+    yield _by("status", counts.tasks, "corral_tasks", "Tasks that have not ended, by status.")
     yield GaugeMetricFamily(
         "corral_oldest_queued_task_seconds",
         "How long the task that waits longest has been queued.",
         value=counts.oldest_queued_seconds,
     )
-    yield _labelled(
-        GaugeMetricFamily("corral_pending_cancels", "Cancels whose task goes on, by its status.", labels=["status"]),
-        counts.cancels,
-    )
+    yield _by("status", counts.cancels, "corral_pending_cancels", "Cancels whose task goes on, by its status.")
     yield GaugeMetricFamily(
         "corral_oldest_pending_cancel_seconds",
         "How long ago the cancel that pends longest was requested.",
         value=counts.oldest_cancel_seconds,
     )
-    yield _labelled(
-        GaugeMetricFamily("corral_leases", "Leases, by how much of their length is left.", labels=["remaining"]),
-        counts.leases,
-    )
-    yield _labelled(GaugeMetricFamily("corral_hosts", "Hosts, by state.", labels=["state"]), counts.hosts)
-    yield _labelled(GaugeMetricFamily("corral_devices", "Devices, by state.", labels=["state"]), counts.devices)
+    yield _by("remaining", counts.leases, "corral_leases", "Leases, by how much of their length is left.")
+    yield _by("state", counts.hosts, "corral_hosts", "Hosts, by state.")
+    yield _by("state", counts.devices, "corral_devices", "Devices, by state.")
 
 
-def _labelled(family: GaugeMetricFamily, values: Mapping[str, float]) -> GaugeMetricFamily:
-    for label, value in values.items():
-        family.add_metric([label], value)
+def _by(label: str, values: Mapping[str, float], name: str, documentation: str) -> GaugeMetricFamily:
+    """One gauge with a row for each value of its label."""
+    family = GaugeMetricFamily(name, documentation, labels=[label])
+    for said, value in values.items():
+        family.add_metric([said], value)
     return family
