@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from control.store.schema import migrate
+from corral.collector import collect_seldom
 from corral.stack.postgres import EmbeddedPostgres
 from corral.stack.valkey import EmbeddedValkey
 from tests.scheduling import ByFile, in_order
@@ -32,7 +33,7 @@ _numbers = itertools.count(1)
 
 # Until all is imported and collected: those are millions of objects, and hardly a cycle.
 gc.disable()
-gc.set_threshold(20_000, 20, 20)
+collect_seldom()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:

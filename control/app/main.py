@@ -21,9 +21,7 @@ from control.app.server import api_server
 from control.app.settings import Settings
 from control.jobs.schedule import ScheduledJob, scheduled_jobs
 from control.operations.plane import Plane
-
-#: So many objects with references are made before cycles are looked for. Python's own 700 is less than one batch.
-COLLECTED_AFTER = 20_000
+from corral.collector import collect_seldom
 
 #: FastAPI's own tells of requests, not of tasks, and with what was wrong in them: what people typed, and secrets.
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -93,7 +91,7 @@ def spare_the_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(COLLECTED_AFTER, 20, 20)
+    collect_seldom()
 
 
 def _do_nothing(_number: int, _frame: object) -> None: ...

@@ -4,20 +4,18 @@ Each file here is a few commands: they read options, call the SDK or start a par
 wrong is told in one place, `run`, as words or as a problem document, with an exit code that a script can use.
 """
 
-import gc
 import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
 
-#: So many objects are made before cycles are looked for. What is imported makes a thousand times the 700 of Python's
-#: own, and has none: looking through it again and again takes a tenth of a start.
-COLLECTED_AFTER = 20_000
+from corral.collector import collect_seldom
 
 
 def main() -> None:
     """The entry point: runs the command line and ends the process with its exit code."""
-    gc.set_threshold(COLLECTED_AFTER, 20, 20)
+    # Looking through what is imported, again and again, takes a tenth of a start.
+    collect_seldom()
     from corral.cli.exit_codes import ExitCode
     from corral.cli.run import run
 
