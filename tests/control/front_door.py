@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import redis
 from celery import Celery
 from celery._state import _set_task_join_will_block
 from celery.app.trace import reset_worker_optimizations, setup_worker_optimizations
@@ -30,6 +31,7 @@ from control.signals.gate import DoorbellGate
 from control.store.database import Database
 from control.store.tasks import task_exists
 from corral.contract.host_protocol import Assignment
+from corral.stack.valkey import EmbeddedValkey
 from tests.conftest import EMPTY
 from tests.control.fleet import FLOW, Fleet, Host, RecordedRings, RecordedWakeups
 
@@ -129,8 +131,13 @@ def until(condition: Callable[[], object], *, within_seconds: float = 10.0) -> N
 
 
 @contextmanager
-def opened_front_door(database: Database, redis_url: str, folder: Path) -> Iterator[FrontDoorWorld]:
-    """A worker that takes in what the client sends."""
+def opened_front_door(
+    database: Database, valkey: EmbeddedValkey, *, number: int, folder: Path
+) -> Iterator[FrontDoorWorld]:
+    """A worker that takes in what the client sends, over the server's database of this number, which was empty."""
+    redis_url = f"{valkey.url.rpartition('/')[0]}/{number}"
+    with redis.Redis.from_url(redis_url) as at_first:
+        at_first.flushdb()
     plane = Plane(
         database=database, doorbell=RecordedRings(), wakeups=RecordedWakeups(), artifacts=ArtifactFolder(folder)
     )

@@ -31,10 +31,8 @@ pytestmark = pytest.mark.filterwarnings(CELERY_STORES_AS_IT_DOES)
 
 @pytest.fixture(scope="module")
 def opened(shared_database, valkey: EmbeddedValkey, tmp_path_factory):
-    url = f"{valkey.url.rpartition('/')[0]}/2"
-    with redis.Redis.from_url(url) as client:
-        client.flushdb()
-    with opened_front_door(shared_database, url, tmp_path_factory.mktemp("artifacts")) as world:
+    folder = tmp_path_factory.mktemp("artifacts")
+    with opened_front_door(shared_database, valkey, number=2, folder=folder) as world:
         yield world
 
 

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
-import redis
 import structlog
 from celery import states
 from celery.app.task import Context
@@ -37,10 +36,8 @@ pytestmark = pytest.mark.filterwarnings(CELERY_STORES_AS_IT_DOES)
 
 @pytest.fixture(scope="module")
 def opened(shared_database, valkey: EmbeddedValkey, tmp_path_factory):
-    url = f"{valkey.url.rpartition('/')[0]}/1"
-    with redis.Redis.from_url(url) as client:
-        client.flushdb()
-    with opened_front_door(shared_database, url, tmp_path_factory.mktemp("artifacts")) as world:
+    folder = tmp_path_factory.mktemp("artifacts")
+    with opened_front_door(shared_database, valkey, number=1, folder=folder) as world:
         yield world
 
 
