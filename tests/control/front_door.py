@@ -1,7 +1,6 @@
 """A front door over real servers: a worker in a thread, a client that has Celery alone, and hosts that do the work."""
 
 import itertools
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,11 +11,8 @@ from uuid import UUID
 
 import redis
 from celery import Celery
-from celery._state import _set_task_join_will_block
 from celery.app.trace import reset_worker_optimizations, setup_worker_optimizations
 from celery.result import AsyncResult
-from celery.worker import WorkController, state
-from kombu import pools
 
 from control.artifacts import ArtifactFolder
 from control.flower.results import ResultPublisher
@@ -34,6 +30,7 @@ from corral.contract.host_protocol import Assignment
 from corral.stack.valkey import EmbeddedValkey
 from tests.conftest import EMPTY
 from tests.control.fleet import FLOW, Fleet, Host, RecordedRings, RecordedWakeups
+from tests.control.working import forget_closed_pools, working
 
 #: Celery's result backend uses a command that redis-py wants replaced.
 CELERY_STORES_AS_IT_DOES = "ignore:Call to deprecated setex:DeprecationWarning"
@@ -163,36 +160,18 @@ def worker_in_thread(plane: Plane, redis_url: str, door: FrontDoor | None) -> It
     app = worker_app(redis_url, [], runner, door=door)
     app.conf.result_backend_thread_safe = True
     setup_worker_optimizations(app, "test@here")
-    is_ready = threading.Event()
     # One message after the other: what was sent last is taken in last.
-    options = worker_options(nodename="test@here", concurrency=1, queues=[], door=door)
-    worker = WorkController(app=app, ready_callback=lambda _: is_ready.set(), **options)
-    thread = threading.Thread(target=worker.start)
-    thread.start()
-    assert is_ready.wait(10)
-    yield app
-    state.should_stop = 0
-    app.control.shutdown()  # It wakes the loop, which then sees that it should stop.
-    thread.join(20)
-    assert not thread.is_alive()
+    with working(app, worker_options(nodename="test@here", concurrency=1, queues=[], door=door)):
+        yield app
     gate.close()
     reset_worker_optimizations(app)
-    # The worker forbade its process to wait for results, and leaves it so.
-    _set_task_join_will_block(False)
     close(app)
-    state.should_stop = None
 
 
 def close(app: CeleryApp) -> None:
-    """Give back the connections of an application, and have the next one at this address begin with others.
-
-    Kombu's pools are shared by all applications of a process with one address.
-    """
+    """Give back the connections of an application, and have the next one at this address begin with others."""
     close_front_door_app(app)
-    for group in (pools.producers, pools.connections):
-        for address, pool in list(group.items()):
-            if pool._closed:
-                dict.pop(group, address)  # it has only its hash for a key
+    forget_closed_pools()
 
 
 def empty(database: Database) -> None:

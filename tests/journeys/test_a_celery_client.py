@@ -26,6 +26,7 @@ from corral.stack.postgres import EmbeddedPostgres
 from corral.stack.valkey import EmbeddedValkey
 from tests.conftest import cloned_database
 from tests.control.fleet import FLOW, Fleet, Host
+from tests.control.working import forget_closed_pools
 from tests.forked import ForkedProcess, run_corral
 from tests.journeys.lab import eventually
 
@@ -165,6 +166,7 @@ def test_a_closed_front_door_leaves_messages_where_they_are(cluster: Cluster):
         app.send_task("corral.run", kwargs={"flow": FLOW, "name": "early"}, ignore_result=True)
         eventually(lambda: bool(app.control.ping(timeout=0.3)), what="a worker answers")
         app.pool.force_close_all()
+        forget_closed_pools()
     with redis.Redis.from_url(cluster.redis_url) as client:
         assert client.llen("celery") == 1
     assert cluster.names() == []

@@ -1,17 +1,16 @@
 """A Celery worker in a thread, planes over real servers, and a device that waits for work."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from celery._state import _set_task_join_will_block
 from celery.app.trace import reset_worker_optimizations, setup_worker_optimizations
-from celery.worker import WorkController, state
 
-from control.jobs.celery_app import CeleryApp, celery_app
+from control.jobs.celery_app import celery_app
 from control.jobs.plane import open_plane
 from control.jobs.runs import JobRunner, register_jobs
 from control.jobs.schedule import JobQueue, ScheduledJob
@@ -26,6 +25,7 @@ from corral.contract.host_protocol import Heartbeat, HostRegistration, ReportedD
 from corral.contract.tasks import TaskKind, TaskSubmission
 from tests.control.fleet import SUBMITTER
 from tests.control.redis_conditions import absent_redis_url, redis_url, silent_redis_url
+from tests.control.working import working
 
 __all__ = ["absent_redis_url", "redis_url", "silent_redis_url"]
 
@@ -76,7 +76,7 @@ def plane(plane_at: Callable[[str], Plane], redis_url: str) -> Plane:
 @pytest.fixture
 def start_worker(redis_url: str, plane: Plane) -> Iterator[Callable[..., JobRunner]]:
     """Starts a worker in a thread that runs these jobs; it has ended when the test has."""
-    running: list[tuple[threading.Thread, DoorbellGate, CeleryApp]] = []
+    ends = ExitStack()
 
     def start_worker(*jobs: ScheduledJob) -> JobRunner:
         gate = DoorbellGate(redis_url)
@@ -85,27 +85,13 @@ def start_worker(redis_url: str, plane: Plane) -> Iterator[Callable[..., JobRunn
         register_jobs(app, jobs, runner)
         # The program does this too: without it, threads of the pool look for the job in Celery's default application.
         setup_worker_optimizations(app, "test@here")
-        options = worker_options(nodename="test@here", concurrency=4, queues=list(JobQueue))
-        is_ready = threading.Event()
-        worker = WorkController(app=app, ready_callback=lambda _: is_ready.set(), **options)
-        thread = threading.Thread(target=worker.start)
-        thread.start()
-        running.append((thread, gate, app))
-        assert is_ready.wait(10)
+        for end in (app.close, partial(reset_worker_optimizations, app), gate.close):
+            ends.callback(end)
+        ends.enter_context(working(app, worker_options(nodename="test@here", concurrency=4, queues=list(JobQueue))))
         return runner
 
-    yield start_worker
-    state.should_stop = 0
-    for thread, gate, app in running:
-        app.control.shutdown()  # It wakes the loop, which then sees that it should stop.
-        thread.join(20)
-        assert not thread.is_alive()
-        gate.close()
-        reset_worker_optimizations(app)
-        # The worker forbade its process to wait for results, and leaves it so.
-        _set_task_join_will_block(False)
-        app.close()
-    state.should_stop = None
+    with ends:
+        yield start_worker
 
 
 @pytest.fixture

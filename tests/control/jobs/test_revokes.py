@@ -1,6 +1,5 @@
 """What workers do with ids that are revoked: for device tasks, for tasks of Celery, and while Postgres is away."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,8 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from celery import Celery
-from celery._state import _set_task_join_will_block
-from celery.worker import WorkController, control, state
+from celery.worker import control, state
 from celery.worker.control import Panel
 
 from control.artifacts import ArtifactFolder
@@ -27,31 +25,19 @@ from corral.contract.task_status import TaskStatus
 from corral.stack.ports import free_port
 from tests.control.fleet import Fleet, RecordedRings, RecordedWakeups
 from tests.control.flower.listening import listening
+from tests.control.working import working
 
 WORKER = "jobs@here"
 
 
 @contextmanager
-def working(app: CeleryApp, **options: Any) -> Iterator[None]:
-    """A worker of this application, while the block runs."""
-    is_ready = threading.Event()
-    worker = WorkController(app=app, hostname=WORKER, ready_callback=lambda _: is_ready.set(), **options)
-    thread = threading.Thread(target=worker.start)
-    thread.start()
-    try:
-        assert is_ready.wait(10)
+def revocable(app: CeleryApp, **options: Any) -> Iterator[None]:
+    """A worker of this application, while the block runs; it forgets then what was revoked."""
+    with working(app, {"hostname": WORKER, **options}) as worker:
         yield
-    finally:
-        state.should_stop = 0
-        app.control.shutdown()
-        thread.join(20)
-        assert not thread.is_alive()
-        close_state_file(worker)
-        # The worker forbade its process to wait for results, and leaves it so.
-        _set_task_join_will_block(False)
-        state.should_stop = None
-        state.revoked.clear()
-        app.close()
+    close_state_file(worker)
+    state.revoked.clear()
+    app.close()
 
 
 @contextmanager
@@ -59,9 +45,8 @@ def our_worker(url: str, plane: Plane, *, state_file: Path | None = None, **more
     app = celery_app(url)
     register_revokes(app, PanelRevokes(plane, **{"keeps_unknown": False, **more}))
     options = worker_options(nodename=WORKER, concurrency=1, queues=list(JobQueue), state_file=state_file)
-    options.pop("hostname")
     try:
-        with working(app, **options):
+        with revocable(app, **options):
             yield app
     finally:
         # For the workers of other tests.
@@ -169,7 +154,7 @@ def test_a_revoke_that_only_somebody_elses_worker_heard_is_found_by_reconciliati
     task_id, stranger = fleet.submit(), uuid4()
     somebody = Celery("plain", broker=redis_url, backend=redis_url, set_as_current=False)
     somebody.conf.worker_hijack_root_logger = False
-    with working(somebody, pool="solo", without_mingle=True, without_gossip=True, loglevel="ERROR"):
+    with revocable(somebody, pool="solo", without_mingle=True, without_gossip=True, loglevel="ERROR"):
         assert "flagged as revoked" in revoke(client, [str(task_id), str(stranger)])["ok"]
         app = celery_app(redis_url)
         assert reconcile_revokes(app, plane, keeps_unknown=True) == 1
